@@ -1,0 +1,70 @@
+# Everything happens in a virtual environment of its own, made on first use.
+#   VENV=DIR        where it lies, or will lie
+#   PYTHON=PROGRAM  what makes it; otherwise the first suitable Python found
+#   JOBS=N          test processes
+VENV ?= .venv
+PYTHON ?=
+JOBS ?= 2
+
+# An installation is renewed when what it was made from is newer.
+SOURCES = pyproject.toml constraints.txt
+INSTALL = $(VENV)/bin/python -m pip install --disable-pip-version-check -c constraints.txt
+
+.PHONY: help demo test check
+.DEFAULT_GOAL := help
+
+help: ## print this
+	@echo 'usage: make TARGET [VENV=$(VENV)] [PYTHON=python3.x] [JOBS=$(JOBS)]'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-7s %s\n", $$1, $$2 }' Makefile
+
+demo: $(VENV)/.installed-demo ## train the default toy model, measure it, write a report
+	@$(VENV)/bin/python -m andrea_exp
+	@echo "Open $$(ls -t outputs/*/*/report.html | head -n 1)"
+
+test: $(VENV)/.installed-test ## run the tests
+	$(VENV)/bin/python -m pytest -n $(JOBS)
+
+check: $(VENV)/.installed-check ## check style, types and the direction of imports; runs no tests
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/pyright --pythonpath $(VENV)/bin/python
+	$(VENV)/bin/lint-imports
+
+$(VENV)/.installed-demo: $(SOURCES) | $(VENV)/bin/pip
+	@echo 'Installing andrea_exp into $(VENV) (the first time: some minutes, since PyTorch is large)'
+	$(INSTALL) -e .
+	@touch $@
+
+$(VENV)/.installed-test: $(SOURCES) | $(VENV)/bin/pip
+	@echo 'Installing andrea_exp and its test tools into $(VENV)'
+	$(INSTALL) -e '.[test]'
+	@touch $@ $(VENV)/.installed-demo
+
+$(VENV)/.installed-check: $(SOURCES) | $(VENV)/bin/pip
+	@echo 'Installing andrea_exp and its development tools into $(VENV)'
+	$(INSTALL) -e '.[dev]'
+	@touch $@ $(VENV)/.installed-test $(VENV)/.installed-demo
+
+# A name on the path proves little (version managers leave stubs), so each candidate is run.
+# pip comes last in a new environment, hence a finished one is known by it.
+$(VENV)/bin/pip:
+	@set -u; chosen=; reasons=; \
+	for candidate in $(or $(PYTHON),python3 python3.13 python3.12 python3.11); do \
+	  if ! version=$$("$$candidate" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null); then \
+	    reason='cannot be run'; \
+	  else case "$$version" in \
+	    3.11|3.12|3.13) \
+	      if "$$candidate" -c 'import ensurepip, venv' 2>/dev/null; then chosen=$$candidate; break; fi; \
+	      reason="version $$version, but without ensurepip (Debian and Ubuntu: apt-get install python3-venv)";; \
+	    *) reason="version $$version";; \
+	  esac; fi; \
+	  reasons="$$reasons  $$candidate: $$reason\n"; \
+	done; \
+	if [ -z "$$chosen" ]; then \
+	  printf 'No suitable Python: 3.11, 3.12 or 3.13 is needed, with venv.\n%b' "$$reasons" >&2; \
+	  echo 'Install one, or name one: make demo PYTHON=/path/to/python3.12' >&2; \
+	  exit 1; \
+	fi; \
+	echo "Making $(VENV) with $$chosen ($$version)"; \
+	rm -f $(VENV)/.installed-*; \
+	"$$chosen" -m venv $(VENV)

@@ -1,0 +1,89 @@
+"""What configuration classes share: ranges checked at construction, and one kind of refusal."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+from typing_extensions import override
+
+
+class Refusal(Exception):  # noqa: N818 - not a fault of the program, so no "Error"
+    """A request that cannot be met. The text is the whole message a user sees; exit status 2."""
+
+
+class Range(NamedTuple):
+    """An interval of finite numbers; a bound belongs to it unless its side is open."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    open_low: bool = False
+    open_high: bool = False
+
+    @override
+    def __contains__(self, value: object) -> bool:
+        """Whether a number lies inside; NaN and the infinities never do."""
+        if not isinstance(value, int | float) or not math.isfinite(value):
+            return False
+        above = value > self.low if self.open_low else value >= self.low
+        below = value < self.high if self.open_high else value <= self.high
+        return above and below
+
+    @override
+    def __str__(self) -> str:
+        """The interval in words, as error messages print it."""
+        low = f"{'above' if self.open_low else 'at least'} {self.low:g}"
+        high = f"{'below' if self.open_high else 'at most'} {self.high:g}"
+        sides = [low] if self.low > -math.inf else []
+        return " and ".join(sides + ([high] if self.high < math.inf else []))
+
+
+def at_least(low: float) -> Mapping[str, Range]:
+    """Field metadata: finite numbers from `low` upwards."""
+    return {"range": Range(low=low)}
+
+
+def above(low: float) -> Mapping[str, Range]:
+    """Field metadata: finite numbers greater than `low`."""
+    return {"range": Range(low=low, open_low=True)}
+
+
+def between(low: float, high: float) -> Mapping[str, Range]:
+    """Field metadata: numbers from `low` to `high`, both allowed."""
+    return {"range": Range(low=low, high=high)}
+
+
+def fraction_below_one() -> Mapping[str, Range]:
+    """Field metadata: numbers from 0 up to, but not, 1."""
+    return {"range": Range(low=0, high=1, open_high=True)}
+
+
+@dataclass(kw_only=True, frozen=True)
+class Config:
+    """A typed configuration node. It has no defaults: every value is written in `conf/`."""
+
+    def __post_init__(self) -> None:
+        """Check each field that declares a range; None stands for "not set" and passes."""
+        for field in fields(self):
+            allowed = field.metadata.get("range")
+            value = getattr(self, field.name)
+            for number in value if isinstance(value, list) else [value]:
+                if allowed is not None and number is not None and number not in allowed:
+                    raise ValueError(f"{field.name} must be {allowed}, got {number}")
+
+
+@dataclass(kw_only=True, frozen=True)
+class OptionConfig(Config):
+    """One option of a group that can be extended: its class stands in the module `name`."""
+
+    name: str
+    """The module beside the base class in which this option is written."""
+
+    def __post_init__(self) -> None:
+        """Check that the name is the module's own, then the ranges."""
+        module = type(self).__module__.rpartition(".")[2]
+        if self.name != module:
+            raise ValueError(
+                f"name must be {module!r}, the module of this option, got {self.name!r}"
+            )
+        super().__post_init__()

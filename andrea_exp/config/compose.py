@@ -1,0 +1,82 @@
+"""Hydra composes `conf/` and the command line into plain values; its complaints become refusals."""
+
+import secrets
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from hydra import compose as hydra_compose
+from hydra import initialize_config_dir
+from hydra.errors import HydraException
+from omegaconf import OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
+
+from andrea_exp.component import Refusal
+from andrea_exp.config.catalogue import ROOT_FILE, conf_directory
+from andrea_exp.config.explain import explain, refuse_new_keys
+
+
+@dataclass(kw_only=True, frozen=True)
+class Composed:
+    """What Hydra made of one command line."""
+
+    values: Mapping[str, Any]
+    """Resolved plain values, without Hydra's own node."""
+    choices: Mapping[str, str | None]
+    """Group -> chosen option, as it was written."""
+    overrides: Sequence[str]
+    """What the command line said beyond the defaults."""
+    grid: Mapping[str, str]
+    """What an experiment sweeps over."""
+
+    def speaks_of(self, group: str) -> bool:
+        """Whether the command line speaks of this group or of a key inside."""
+        words = [word.lstrip("+~").partition("=")[0] for word in self.overrides]
+        return any(word == group or word.startswith((f"{group}.", f"{group}@")) for word in words)
+
+
+@contextmanager
+def hydra_ready() -> Generator[None]:
+    """Hydra with `conf/` as its folder; its global state is cleared again at the end."""
+    with initialize_config_dir(
+        config_dir=str(conf_directory()), job_name="andrea_exp", version_base="1.3"
+    ):
+        yield
+
+
+def compose(overrides: Sequence[str]) -> Composed:
+    """The values of one run.
+
+    Raises:
+        Refusal: an override is wrong; the message names the nearest that would work.
+    """
+    with hydra_ready():
+        return compose_ready(overrides)
+
+
+def compose_ready(overrides: Sequence[str]) -> Composed:
+    """`compose` inside `hydra_ready`, for many calls in a row."""
+    try:
+        refuse_new_keys(overrides)
+        config = hydra_compose(ROOT_FILE, overrides=list(overrides), return_hydra_config=True)
+        hydra = config.hydra
+        with open_dict(config):
+            del config["hydra"]
+        values = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise Refusal(explain(error, overrides)) from error
+    assert isinstance(values, dict)
+    if values["seed"] is None:
+        values["seed"] = secrets.randbelow(2**31)
+    choices = {
+        group.partition("@")[0]: option
+        for group, option in hydra.runtime.choices.items()
+        if not group.startswith("hydra/")
+    }
+    return Composed(
+        values={str(key): value for key, value in values.items()},
+        choices=dict(sorted(choices.items())),
+        overrides=list(hydra.overrides.task),
+        grid=dict(hydra.sweeper.get("params") or {}),
+    )

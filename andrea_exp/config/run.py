@@ -1,0 +1,85 @@
+"""The typed root: the recipe decides the result, the running does not."""
+
+from dataclasses import dataclass, field
+
+from andrea_exp.component import Config, Refusal, at_least
+from andrea_exp.data.base import DataConfig
+from andrea_exp.embedding.base import EmbeddingConfig
+from andrea_exp.evaluate.config import EvaluationConfig
+from andrea_exp.kernel.base import KernelConfig
+from andrea_exp.logger.base import LoggerConfig
+from andrea_exp.model.config import ModelConfig
+from andrea_exp.optimizer.base import OptimizerConfig
+from andrea_exp.output.base import OutputConfig
+from andrea_exp.position.base import PositionConfig
+from andrea_exp.tokenizer.base import TokenizerConfig
+from andrea_exp.train.config import RuntimeConfig, TrainerConfig
+
+
+@dataclass(kw_only=True, frozen=True)
+class Recipe(Config):
+    """Everything that decides the result of a run. Its hash identifies it."""
+
+    seed: int = field(metadata=at_least(0))
+    """Seed of all random streams."""
+    model: ModelConfig
+    embedding: EmbeddingConfig
+    position: PositionConfig
+    output: OutputConfig
+    kernel: KernelConfig
+    data: DataConfig
+    tokenizer: TokenizerConfig | None
+    """None exactly if the data has ids of its own."""
+    optimizer: OptimizerConfig
+    trainer: TrainerConfig
+    evaluation: EvaluationConfig
+
+
+@dataclass(kw_only=True, frozen=True)
+class SweepConfig(Config):
+    """How a sweep treats its jobs."""
+
+    fail_fast: bool
+    """Whether the first failed job ends the sweep."""
+
+
+@dataclass(kw_only=True, frozen=True)
+class Running(Config):
+    """Where and how a run is executed; none of it changes the result."""
+
+    name: str
+    """Folder inside `outputs` that gathers runs which belong together."""
+    outputs: str
+    """Where all results go; relative to the current directory."""
+    resume: bool
+    """Go on with the newest unfinished run of this name and recipe."""
+    question: str | None
+    """What an experiment asks."""
+    runtime: RuntimeConfig
+    logger: LoggerConfig
+    sweep: SweepConfig
+
+    def __post_init__(self) -> None:
+        """Check that `name` is the name of one visible folder."""
+        super().__post_init__()
+        if not self.name or self.name.startswith(".") or set(self.name) & set("/\\\0"):
+            raise ValueError(
+                f"name must be a folder's name without a slash or a leading dot, got {self.name!r}"
+            )
+        if len(self.name.encode()) > 100:
+            raise ValueError(f"name must have at most 100 bytes, got {len(self.name.encode())}")
+
+
+@dataclass(kw_only=True, frozen=True)
+class RunConfig:
+    """The whole configuration of one run."""
+
+    recipe: Recipe
+    running: Running
+
+    def __post_init__(self) -> None:
+        """Check that data and tokenizer belong together."""
+        data = type(self.recipe.data)
+        if data.has_own_ids() != (self.recipe.tokenizer is None):
+            verb = "has ids of its own: leave out" if data.has_own_ids() else "needs"
+            raise Refusal(f"data={self.recipe.data.name} {verb} tokenizer=")

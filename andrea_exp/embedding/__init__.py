@@ -1,0 +1,1 @@
+"""Token embeddings: ids (B, T) to vectors (B, T, D), position rows added."""

@@ -1,0 +1,59 @@
+"""The typed choices of the evaluation after training."""
+
+from dataclasses import dataclass, field
+
+from andrea_exp.component import Config, above, at_least, between
+from andrea_exp.position.beyond import Beyond
+
+
+@dataclass(kw_only=True, frozen=True)
+class EvaluationConfig(Config):
+    """Which lengths are scored, on how many targets, under which protocols and policies."""
+
+    length_factors: list[float] = field(metadata=above(0))
+    """Lengths as multiples of T; each product must be a whole number of tokens. T is always one."""
+    beyond: list[Beyond]
+    """Policies past T that are scored beside the declared one, from the same run."""
+    targets: int = field(metadata=at_least(1))
+    """Targets scored at T by block, at least, where the text has so many."""
+    targets_elsewhere: int = field(metadata=at_least(1))
+    """Targets scored at other lengths, and by sliding; a part of those at T."""
+    stride_share: float = field(metadata=between(0, 1))
+    """Stride of the sliding protocol as a share of T; one token at least."""
+    tail_share: float = field(metadata=between(0, 1))
+    """The tail is the last tail_share * T targets of a window; one at least."""
+    anchors: int = field(metadata=at_least(2))
+    """Places where a window of every length ends, for the tail loss and its rise past T."""
+    position_buckets: int = field(metadata=at_least(1))
+    """Buckets of loss by position per length T."""
+    batch_tokens: int = field(metadata=at_least(1))
+    """Most tokens in one forward pass."""
+
+    def lengths(self, context: int) -> list[int]:
+        """The lengths in tokens, ascending, T among them.
+
+        Raises:
+            ValueError: a factor gives no whole number of tokens.
+        """
+        found = {context}
+        for factor in self.length_factors:
+            length = factor * context
+            if abs(length - round(length)) > 1e-9 * length or length < 1:
+                raise ValueError(
+                    f"length_factors: {factor:g} of model.context={context} is {length:g} tokens; "
+                    "choose factors that give whole numbers"
+                )
+            found.add(round(length))
+        return sorted(found)
+
+    def stride(self, context: int) -> int:
+        """Step of the sliding protocol, in tokens."""
+        return max(1, round(self.stride_share * context))
+
+    def tail(self, context: int) -> int:
+        """Targets of a tail."""
+        return max(1, round(self.tail_share * context))
+
+    def bucket(self, context: int) -> int:
+        """Positions of one bucket of the loss by position."""
+        return -(-context // self.position_buckets)

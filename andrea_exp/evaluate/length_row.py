@@ -1,0 +1,78 @@
+"""The record of one evaluated length."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from andrea_exp.evaluate.score import Scores
+
+
+@dataclass(kw_only=True, frozen=True)
+class Bucket:
+    """Mean loss of the targets at some positions of a window."""
+
+    start: int
+    """First position, from 0."""
+    stop: int
+    """Position after the last."""
+    loss_nats: float
+    tokens: int
+    """Targets it is the mean of."""
+
+
+@dataclass(kw_only=True, frozen=True)
+class LengthRow:
+    """One length under one protocol and one policy. A refused row has a reason and no numbers."""
+
+    length: int
+    """Tokens of a window."""
+    factor: float
+    """length / T."""
+    protocol: Literal["block", "sliding"]
+    stride: int | None
+    """Step of the sliding windows, in tokens; None under block."""
+    beyond: str
+    """What happens past T: the declared policy's label, or a further policy's name."""
+    status: Literal["ok", "refused"]
+    reason: str | None
+    """Why the length was refused."""
+    loss_nats: float | None = None
+    """Mean loss of the scored targets."""
+    tail_loss_nats: float | None = None
+    """Mean loss at the anchors, whatever the protocol; None at lengths below the tail's."""
+    rise_nats: float | None = None
+    """Tail loss minus that at T."""
+    rise_se: float | None = None
+    """Standard error of the rise, over the anchors."""
+    accuracy: float | None = None
+    """Share of targets that are the most probable token."""
+    exact_match: float | None = None
+    """Share of answers without an error; for tasks with answers."""
+    tokens_scored: int | None = None
+    """Targets scored, each exactly once."""
+    per_position: list[Bucket] | None = None
+
+    def with_scores(self, scores: Scores, *, bucket: int) -> "LengthRow":
+        """The same row with what the scored targets say; `bucket` positions make one bucket."""
+        return replace(
+            self,
+            loss_nats=float(scores.nats.double().mean()),
+            accuracy=float(scores.hits.double().mean()),
+            tokens_scored=len(scores.nats),
+            per_position=buckets(scores, width=bucket),
+        )
+
+
+def buckets(scores: Scores, *, width: int) -> list[Bucket]:
+    """Mean loss by position, `width` positions at a time; buckets without a target are left out."""
+    index = scores.place // width
+    tokens = index.bincount()
+    total = index.bincount(weights=scores.nats.double())
+    return [
+        Bucket(
+            start=number * width,
+            stop=(number + 1) * width,
+            loss_nats=float(total[number] / tokens[number]),
+            tokens=int(tokens[number]),
+        )
+        for number in tokens.nonzero().flatten().tolist()
+    ]

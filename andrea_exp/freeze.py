@@ -1,0 +1,68 @@
+"""Freeze: a request, checked to the end, becomes a run directory that waits to be executed."""
+
+import sys
+from datetime import datetime
+from pathlib import Path
+
+from andrea_exp.assemble import Run
+from andrea_exp.component import Refusal
+from andrea_exp.config.frozen import freeze
+from andrea_exp.config.request import Request
+from andrea_exp.record.directory import RunDirectory
+from andrea_exp.record.frozen import FrozenConfig
+from andrea_exp.record.manifest import Manifest
+from andrea_exp.record.reader import newest_unfinished
+
+
+def home(request: Request) -> Path:
+    """The folder that gathers the runs of this request's name."""
+    return Path(request.config.running.outputs) / request.config.running.name
+
+
+def freeze_single(request: Request) -> RunDirectory:
+    """A single run's directory, whose name starts with its time.
+
+    Raises:
+        Refusal: the run could not be executed here; nothing has been written.
+    """
+    Run(request.config).check()
+    frozen = freeze(request)
+    job = f"{datetime.now():%Y-%m-%d_%H-%M-%S}_{frozen.recipe_hash[:6]}"
+    files = _files(request, frozen)
+    return RunDirectory.create(home(request), job, files=files, unique=True)
+
+
+def resumable(request: Request) -> RunDirectory:
+    """The newest unfinished run of this name and recipe.
+
+    Raises:
+        Refusal: there is none.
+    """
+    digest = freeze(request).recipe_hash
+    found = newest_unfinished(home(request), digest)
+    if found is None:
+        raise Refusal(
+            f"resume=true: {home(request)} has no unfinished run of this recipe ({digest}); "
+            "give the same choices as that run had, or leave out resume=true"
+        )
+    return found
+
+
+def freeze_job(request: Request, *, job: str) -> RunDirectory:
+    """The directory of one job of a sweep, already checked.
+
+    Raises:
+        FileExistsError: it is there already.
+    """
+    files = _files(request, freeze(request))
+    return RunDirectory.create(home(request), job, files=files)
+
+
+def _files(request: Request, frozen: FrozenConfig) -> dict[str, str]:
+    manifest = Manifest.pending(
+        seed=request.config.recipe.seed,
+        argv=["python", "-m", "andrea_exp", *sys.argv[1:]],
+        overrides=list(request.composed.overrides),
+        choices=frozen.choices,
+    )
+    return {"config.yaml": frozen.text(), "manifest.json": manifest.text()}

@@ -1,0 +1,1 @@
+"""Kernel backends: who computes each of the three measured operations."""

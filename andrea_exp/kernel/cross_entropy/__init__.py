@@ -1,0 +1,1 @@
+"""Backends of the output projection with its loss."""

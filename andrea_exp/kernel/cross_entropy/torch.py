@@ -1,0 +1,37 @@
+"""`cross_entropy` in plain torch, with the logits materialised: the reference."""
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int64
+from torch import Tensor
+from typing_extensions import override
+
+from andrea_exp.kernel.cross_entropy.base import CrossEntropyKernelConfig, CrossEntropyOp
+
+
+@final
+@dataclass(kw_only=True, frozen=True)
+class TorchConfig(CrossEntropyKernelConfig):
+    """A matrix product and torch's cross entropy; runs everywhere."""
+
+    @override
+    def reasons(self, *, device: torch.device, dtype: torch.dtype) -> list[str]:
+        return []
+
+    @override
+    def build(self) -> CrossEntropyOp:
+        return losses
+
+
+def losses(
+    features: Float[Tensor, "R E"],
+    weight: Float[Tensor, "V E"],
+    targets: Int64[Tensor, " R"],
+) -> Float[Tensor, " R"]:
+    """Loss of each target in nats; the softmax is float32 whatever the product's precision."""
+    logits = F.linear(features, weight)
+    exact = torch.promote_types(logits.dtype, torch.float32)
+    return F.cross_entropy(logits.to(exact), targets, reduction="none")

@@ -1,0 +1,1 @@
+"""Backends of the token gather with its position rows."""

@@ -1,0 +1,169 @@
+"""Weights & Biases. Its files, `wandb/` in the run directory, are written by W&B in its own way."""
+
+import io
+import os
+import secrets
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from typing_extensions import override
+
+from andrea_exp.component import above
+from andrea_exp.logger.base import Cell, Labels, Logger, LoggerConfig, Mode
+from andrea_exp.record.manifest import LogIdentity
+from andrea_exp.record.redact import redacted
+
+if TYPE_CHECKING:  # importing it takes a third of a second, and the door loads this module always
+    import wandb
+
+_FLUSH_INTERVAL_S = 0.5
+
+
+@final
+@dataclass(kw_only=True, frozen=True)
+class WandbConfig(LoggerConfig):
+    """One W&B run per run directory, continued under the same id when the run is resumed.
+
+    Recorded are the configuration, the rows, tables and pictures: no code, no git remote, no
+    console output, no list of packages and nothing about the machine, which `manifest.json` has.
+    """
+
+    project: str
+    """Project that the run belongs to."""
+    entity: str | None
+    """Account or team; null: the account's own default."""
+    init_timeout_s: float = field(metadata=above(0))
+    """Longest wait for the service at the start, after W&B's own check of the key (10 s)."""
+    finish_timeout_s: float = field(metadata=above(0))
+    """Longest wait at the end for what is not uploaded yet; it stays in the run directory."""
+
+    @override
+    def connect(
+        self,
+        *,
+        directory: Path,
+        labels: Labels,
+        config: Mapping[str, object],
+        resume_id: str | None,
+    ) -> "WandbLogger":
+        # Without this, W&B reports its own errors to its makers; read when it is first imported.
+        os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
+        import wandb  # noqa: PLC0415 -- see above
+
+        settings = wandb.Settings(**self._settings(known=set(wandb.Settings.model_fields)))
+        if self.mode is Mode.online:
+            _require_account(settings)
+        run = wandb.init(
+            project=self.project,
+            entity=self.entity,
+            name=labels.name,
+            group=labels.group,
+            job_type=labels.job_type,
+            tags=labels.tags,
+            config=redacted(config),
+            dir=str(directory),
+            id=resume_id or secrets.token_hex(5),  # or an id in the environment would be taken
+            resume="allow" if resume_id else None,
+            settings=settings,
+        )
+        return WandbLogger(run, mode=self.mode.name, directory=directory)
+
+    def _settings(self, *, known: set[str]) -> dict[str, Any]:
+        """What this program asks of W&B."""
+        public = {
+            "mode": self.mode.name,
+            "init_timeout": self.init_timeout_s,
+            "finish_timeout": self.finish_timeout_s,
+            "finish_timeout_raises": True,
+            "login_timeout": self.init_timeout_s,
+            "silent": True,
+            "console": "off",
+            "disable_git": True,
+            "disable_code": True,
+            "save_code": False,
+            "symlink": False,
+            "host": "",
+        }
+        # Private, so another version may not know them. By default a kill loses 15 s of rows.
+        private = {
+            "x_transaction_log_flush_interval": _FLUSH_INTERVAL_S,
+            "x_disable_meta": True,
+            "x_disable_machine_info": True,
+            "x_disable_stats": True,
+            "x_save_requirements": False,
+        }
+        return public | {name: value for name, value in private.items() if name in known}
+
+
+@final
+class WandbLogger(Logger):
+    """An open W&B run."""
+
+    def __init__(self, run: "wandb.Run", *, mode: str, directory: Path) -> None:
+        self._run = run
+        self._mode = mode
+        self._directory = directory
+        self._files = Path(run.settings.sync_dir)
+        self._step: int | None = None
+
+    @override
+    def log(self, row: Mapping[str, float | int | None]) -> None:
+        self._step = int(row["step"] or 0)
+        shown = {name: value for name, value in row.items() if name != "step" and value is not None}
+        self._run.log(shown, step=self._step)
+
+    @override
+    def table(self, name: str, *, columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
+        import wandb  # noqa: PLC0415 -- see above
+
+        with _staging_in(self._directory / "wandb"):
+            table = wandb.Table(
+                columns=list(columns), data=[list(row) for row in rows], allow_mixed_types=True
+            )
+            self._run.log({name: table}, step=self._step)
+
+    @override
+    def image(self, name: str, source: Path | bytes) -> None:
+        import wandb  # noqa: PLC0415 -- see above
+        from PIL import Image  # noqa: PLC0415 -- as slow, and only W&B's pictures need it
+
+        with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source) as picture:
+            self._run.log({name: wandb.Image(picture)}, step=self._step)
+
+    @override
+    def finish(self, summary: Mapping[str, float | int | None], *, failed: bool) -> None:
+        self._run.summary.update(dict(summary))
+        self._run.finish(exit_code=1 if failed else 0)
+
+    @override
+    def identity(self) -> LogIdentity:
+        place = self._files.resolve().relative_to(self._directory.resolve())
+        return LogIdentity(id=self._run.id, mode=self._mode, directory=str(place))
+
+
+def _require_account(settings: "wandb.Settings") -> None:
+    """Stop before W&B asks for a key at the terminal, where a run would wait for an answer."""
+    import wandb  # noqa: PLC0415 -- see above
+
+    wandb.setup(settings=settings)
+    if not wandb.login(prompt=False):
+        raise ConnectionError(
+            "no W&B account is set up here; run `wandb login` first, or keep logger.mode=offline"
+        )
+
+
+@contextmanager
+def _staging_in(folder: Path) -> Generator[None]:
+    """Keep W&B's copies of tables in a folder; by default they pile up in the home directory."""
+    before = os.environ.get("WANDB_DATA_DIR")
+    os.environ["WANDB_DATA_DIR"] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["WANDB_DATA_DIR"]
+        else:
+            os.environ["WANDB_DATA_DIR"] = before

@@ -1,0 +1,63 @@
+"""Everything that is measured after training, gathered into the content of `results.json`."""
+
+from jaxtyping import Float
+from torch import Tensor
+
+from andrea_exp.config.run import Recipe
+from andrea_exp.data.base import Data
+from andrea_exp.evaluate.baselines import baselines
+from andrea_exp.evaluate.ledger import ledger
+from andrea_exp.evaluate.lengths import lengths, loss_at_trained
+from andrea_exp.evaluate.results import SCHEMA, Final, Results, Throughput
+from andrea_exp.evaluate.smoothness import smoothness
+from andrea_exp.model.decoder import Decoder
+
+
+def position_rows(model: Decoder) -> Float[Tensor, "M D"] | None:
+    """A copy of the position scheme's table, or None if it has none."""
+    table = model.position.table()
+    return None if table is None else table.detach().clone()
+
+
+def measure(
+    model: Decoder,
+    *,
+    recipe: Recipe,
+    data: Data,
+    initial_rows: Float[Tensor, "M D"] | None,
+    train_loss_nats: float | None,
+    throughput: Throughput,
+) -> Results:
+    """All measures of one trained model.
+
+    Args:
+        model: after training.
+        recipe: what it was made and trained by.
+        data: that it was trained on.
+        initial_rows: `position_rows` of the model before training.
+        train_loss_nats: the last logged mean.
+        throughput: of the training.
+    """
+    validation = data.validation()
+    rows = lengths(model, validation, config=recipe.evaluation)
+    lines = baselines(data.training_sample(), validation, vocab=data.vocab)
+    return Results(
+        schema=SCHEMA,
+        cost=ledger(
+            model, nominal=recipe.model.nominal_parameters, moments=recipe.optimizer.moments
+        ),
+        lengths=rows,
+        smoothness=smoothness(
+            model.position, init=initial_rows, context=recipe.model.context, seed=recipe.seed
+        ),
+        geometry=None,
+        throughput=throughput,
+        final=Final(
+            train_loss_nats=train_loss_nats,
+            val_loss_nats=loss_at_trained(rows),
+            floor_nats=data.floor_nats,
+            unigram_nats=lines.unigram_nats,
+            uniform_nats=lines.uniform_nats,
+            bigram_nats=lines.bigram_nats,
+        ),
+    )

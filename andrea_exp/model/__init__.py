@@ -1,0 +1,1 @@
+"""The decoder in plain torch: embedding, blocks, norm, output."""

@@ -1,0 +1,1 @@
+"""Parameters to updates: named groups, a learning rate by step, and one optimizer per file."""

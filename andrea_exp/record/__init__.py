@@ -1,0 +1,1 @@
+"""What a run leaves behind: its directory, and how that is written and read again."""

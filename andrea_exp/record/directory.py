@@ -1,0 +1,217 @@
+"""The run directory: frozen once and whole, used by one process at a time, read by anybody."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self, final
+
+from andrea_exp.component import Refusal
+from andrea_exp.record.atomic import sync_directory, write_atomically, write_durably
+from andrea_exp.record.lock import exclusive, is_locked
+from andrea_exp.record.manifest import Manifest, Status
+
+CONFIG = "config.yaml"
+MANIFEST = "manifest.json"
+PATCH = "git.patch"
+
+
+@final
+@dataclass(frozen=True)
+class RunDirectory:
+    """One run's place on the disk, which knows the names in it."""
+
+    path: Path
+
+    @classmethod
+    def create(
+        cls, parent: Path, job: str, *, files: Mapping[str, str], unique: bool = False
+    ) -> Self:
+        """Make `parent/job` with these files: at once, on the disk, or not at all.
+
+        Args:
+            parent: is made if need be.
+            job: name of the directory.
+            files: name -> content, `config.yaml` and `manifest.json` among them.
+            unique: if the name is taken, take `job-2`, `job-3` ... instead, each for one caller
+                alone, however many ask at once.
+
+        Raises:
+            FileExistsError: the name is taken, by whatever it may be.
+            Refusal: the folder cannot be written.
+        """
+        if not job or job != Path(job).name or job.startswith("."):
+            raise ValueError(f"a job's name is one visible name in its folder, got {job!r}")
+        if missing := {CONFIG, MANIFEST} - set(files):
+            raise ValueError(f"a run directory starts with {', '.join(sorted(missing))}")
+        draft = parent / f".new-{secrets.token_hex(8)}"
+        try:
+            with _writing_in(parent):
+                parent.mkdir(parents=True, exist_ok=True)
+                draft.mkdir()
+                for name, text in files.items():
+                    write_durably(draft / name, text)
+                sync_directory(draft)
+            with _claimed(parent, job, unique=unique) as path, _writing_in(parent):
+                draft.rename(path)  # replaces the empty directory that only we can have made
+            sync_directory(parent)
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """An existing run directory.
+
+        Raises:
+            Refusal: it is not one.
+        """
+        if not cls.is_one(path):
+            reason = "lacks config.yaml or manifest.json" if path.is_dir() else "is not a folder"
+            raise Refusal(
+                f"{path} is not a run directory of andrea_exp: it {reason}; "
+                "give one that `python -m andrea_exp` has made"
+            )
+        return cls(path)
+
+    @staticmethod
+    def is_one(path: Path) -> bool:
+        """Whether a path is a run directory, by the two files that each has from its start."""
+        return (path / CONFIG).is_file() and (path / MANIFEST).is_file()
+
+    @contextmanager
+    def lock(self) -> Generator[None]:
+        """Use the directory alone. It is free again when the block, or the process, ends.
+
+        Raises:
+            Refusal: it is in use; the message names the process and the host.
+        """
+        with exclusive(self._lock_file):
+            yield
+
+    def is_locked(self) -> bool:
+        """Whether some process, this one included, uses the directory. Disturbs nobody."""
+        return is_locked(self._lock_file)
+
+    def manifest(self) -> Manifest:
+        """The manifest as it stands.
+
+        Raises:
+            Refusal: it is not one, or of another schema.
+        """
+        text = self.manifest_file.read_text(encoding="utf-8")
+        return Manifest.parse(text, source=str(self.manifest_file))
+
+    def write_manifest(self, manifest: Manifest) -> None:
+        """Replace the manifest in one step; for the holder of the lock."""
+        write_atomically(self.manifest_file, manifest.text())
+
+    def shown_status(self) -> Status:
+        """The status as people are told it: a run that nobody executes any more is interrupted."""
+        status = self.manifest().status
+        if status is Status.running and not self.is_locked():
+            status = self.manifest().status  # it may have ended between the two looks
+            return Status.interrupted if status is Status.running else status
+        return status
+
+    @property
+    def config_file(self) -> Path:
+        """The frozen configuration."""
+        return self.path / CONFIG
+
+    @property
+    def manifest_file(self) -> Path:
+        """What the run was and how it ended."""
+        return self.path / MANIFEST
+
+    @property
+    def metrics_file(self) -> Path:
+        """One line per logged step."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def results_file(self) -> Path:
+        """What was measured after training."""
+        return self.path / "results.json"
+
+    @property
+    def model_file(self) -> Path:
+        """Final weights."""
+        return self.path / "model.safetensors"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of resumable states."""
+        return self.path / "checkpoints"
+
+    @property
+    def report_file(self) -> Path:
+        """The report of a single run."""
+        return self.path / "report.html"
+
+    @property
+    def log_file(self) -> Path:
+        """What the run said, and the traceback of a failure."""
+        return self.path / "run.log"
+
+    @property
+    def patch_file(self) -> Path:
+        """Difference of the program from its commit."""
+        return self.path / PATCH
+
+    @property
+    def wandb_folder(self) -> Path:
+        """What W&B writes."""
+        return self.path / "wandb"
+
+    @property
+    def _lock_file(self) -> Path:
+        return self.path / ".lock"
+
+
+@contextmanager
+def _claimed(parent: Path, job: str, *, unique: bool) -> Generator[Path]:
+    """An empty directory of a free name, taken back if the block fails."""
+    path = _claim(parent, job, unique=unique)
+    try:
+        yield path
+    except BaseException:
+        path.rmdir()
+        raise
+
+
+def _claim(parent: Path, job: str, *, unique: bool) -> Path:
+    """Make an empty directory of a free name: `mkdir` gives each name to one caller alone."""
+    number = 1
+    while True:
+        path = parent / (job if number == 1 else f"{job}-{number}")
+        try:
+            with _writing_in(parent):
+                path.mkdir()
+            return path
+        except FileExistsError:
+            if not unique:
+                raise
+        number += 1
+
+
+@contextmanager
+def _writing_in(parent: Path) -> Generator[None]:
+    """Turn errors of the file system into one sentence; a name that is taken passes through."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, FileExistsError) and parent.is_dir():
+            raise
+        raise Refusal(_why_unwritable(parent, error)) from error
+
+
+def _why_unwritable(parent: Path, error: OSError) -> str:
+    blocking = next((path for path in (parent, *parent.parents) if os.path.lexists(path)), parent)
+    is_folder = blocking.is_dir()
+    reason = error.strerror if is_folder else f"{blocking} is not a folder"
+    return f"cannot write to {parent}: {reason}; choose another place with outputs=FOLDER"

@@ -1,0 +1,81 @@
+"""`python -m andrea_exp.report DIR...`: the report of the runs in these folders."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Build a report, or its picture, and print where it is.
+
+    Returns:
+        Exit status: 0 done, 2 the request was wrong.
+    """
+    asked = _parser().parse_args(arguments)
+    from andrea_exp.component import Refusal
+
+    try:
+        print(_made(asked))
+    except Refusal as refusal:
+        print(refusal, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _made(asked: argparse.Namespace) -> Path:
+    from andrea_exp.report.anonymous import anonymous
+    from andrea_exp.report.page import page, read, write
+    from andrea_exp.report.picture import picture
+
+    records = read(asked.directories)
+    if asked.anonymous:
+        records = [anonymous(record) for record in records]
+    if asked.picture is not None:
+        write(asked.picture, picture(records))
+        return asked.picture
+    output = asked.output or _beside(asked.directories)
+    write(output, page(records))
+    return output
+
+
+def _beside(directories: Sequence[Path]) -> Path:
+    """In the folder itself if there is one, else in the current one."""
+    return (directories[0] if len(directories) == 1 else Path()) / "report.html"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m andrea_exp.report",
+        description="One HTML file, which needs nothing else, for one run or many. The same run "
+        "directories give the same bytes.",
+    )
+    parser.add_argument(
+        "directories",
+        metavar="DIR",
+        type=Path,
+        nargs="+",
+        help="a run directory, or a folder that holds some, such as a sweep",
+    )
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="the file to write; default: report.html in DIR, or here if there are several",
+    )
+    parser.add_argument(
+        "--anonymous",
+        action="store_true",
+        help="leave out commits, names of folders, paths and the words of errors",
+    )
+    parser.add_argument(
+        "--picture",
+        metavar="FILE",
+        type=Path,
+        help="write one SVG picture, loss against length, in place of the report",
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The sections of a report, one per file, each a pure function from the table of runs to HTML."""

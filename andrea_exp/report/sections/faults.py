@@ -1,0 +1,63 @@
+"""Runs without results: failed, stopped, waiting. They are shown, not dropped."""
+
+import math
+
+from markupsafe import Markup
+
+from andrea_exp.record.manifest import Status
+from andrea_exp.report.format import MISSING, fixed, quantity
+from andrea_exp.report.markup import Cell, Column, data_table, paragraph
+from andrea_exp.report.sections.base import Section
+from andrea_exp.report.table import Run, Table
+
+
+def _html(table: Table) -> Markup:
+    lost = [run for run in table.runs if not run.completed]
+    if not lost:
+        return paragraph(f"None: {quantity(len(table.runs), 'run')} completed.")
+    columns = [
+        Column(head="run"),
+        Column(head="status", kind="words"),
+        Column(head="why", kind="prose"),
+        Column(head="last logged step"),
+        Column(head="loss there, nats"),
+        Column(head="directory", kind="words"),
+    ]
+    return data_table(
+        key="faults",
+        caption=f"{len(lost)} of {quantity(len(table.runs), 'run')} left no results and are "
+        "missing from the numbers elsewhere on this page.",
+        columns=columns,
+        rows=[_row(run) for run in lost],
+    )
+
+
+def _row(run: Run) -> list[Cell]:
+    steps = run.record.metrics
+    last = steps[-1] if steps else {}
+    return [
+        run.name.run,
+        run.record.status.name,
+        _reason(run),
+        str(last.get("step", MISSING)),
+        fixed(last.get("train_loss_nats")),
+        Markup("<code>{}</code>").format(run.record.name),
+    ]
+
+
+def _reason(run: Run) -> str:
+    failure = run.record.manifest.failure
+    if failure is not None:
+        return f"{failure.type}: {failure.message}"
+    if run.record.status is Status.completed:
+        return "it ended, but results.json is not there"
+    if any(_not_finite(row.get("train_loss_nats")) for row in run.record.metrics):
+        return "the loss was not finite"
+    return run.record.status.value
+
+
+def _not_finite(value: float | None) -> bool:
+    return value is not None and not math.isfinite(value)
+
+
+SECTION = Section(key="faults", title="Failed and missing runs", html=_html)

@@ -1,0 +1,159 @@
+"""How smooth position tables are, before and after training, beside tables of known smoothness."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markupsafe import Markup
+
+from andrea_exp.report.figure import Curve, arm_lines, panel, whole_numbers
+from andrea_exp.report.format import fixed, listing
+from andrea_exp.report.markup import Cell, Column, data_table, legend, panels, paragraph
+from andrea_exp.report.palette import CONTROLS, MUTED, Marker, Style
+from andrea_exp.report.sections.base import Section
+from andrea_exp.report.spread import spread
+from andrea_exp.report.table import Run, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class Measure(NamedTuple):
+    """A measure of the panel and its column."""
+
+    key: str
+    head: str
+    digits: int
+    """Decimals that are worth showing."""
+
+    def of(self, panels: Sequence[Mapping[str, Any]]) -> str:
+        """The mean over these panels, one per seed."""
+        return fixed(spread([panel.get(self.key) for panel in panels]).mean, digits=self.digits)
+
+
+STATES = {"init": "At init", "trained": "After training"}
+MEASURES = (
+    Measure("adjacent_cosine", "neighbour cosine", 3),
+    Measure("centred_adjacent_cosine", "centred", 3),
+    Measure("d1", "d1", 3),
+    Measure("d1_centred", "d1 centred", 3),
+    Measure("d2", "d2", 3),
+    Measure("d2_over_d1", "d2/d1", 3),
+    Measure("effective_rank", "effective rank", 1),
+    Measure("k95", "k95", 0),
+    Measure("high_frequency_energy", "high-frequency energy", 3),
+)
+
+
+def _html(table: Table) -> Markup:
+    arms = {arm: _measured(runs) for arm, runs in table.arms.items()}
+    measured = {arm: runs for arm, runs in arms.items() if runs}
+    if not measured:
+        return paragraph("No run of this report has a position table, so there are no rows.")
+    schemes = {run.name.scheme for runs in measured.values() for run in runs}
+    without = sorted({run.name.scheme for run in table.completed} - schemes)
+    note = f" Without a table, and so without rows: {listing(without)}." if without else ""
+    explanation = (
+        "Cosine of two rows of the position table against their distance (lag). A plain cosine "
+        "misleads: a mean that all rows share raises it, and so does a random walk. Centring "
+        "removes the first, d2/d1 tells the second (1.73 for independent rows, 1.41 for a walk, "
+        "below 1 for a smooth curve). So every table stands beside controls of its own shape; "
+        f"grey lines are those of {next(iter(measured))}.{note}"
+    )
+    looks = {arm: runs[0].style for arm, runs in measured.items()} | _control_looks(measured)
+    figures = [
+        _figure(measured, state=state, centred=centred)
+        for state in STATES
+        for centred in (False, True)
+    ]
+    return Markup("").join(
+        [paragraph(explanation), legend(looks), panels(figures), _table(measured)]
+    )
+
+
+def _measured(runs: Sequence[Run]) -> list[Run]:
+    return [run for run in runs if run.part("trained", of=run.part("smoothness"))]
+
+
+def _controls(run: Run) -> Mapping[str, Mapping[str, Any]]:
+    return run.part("controls", of=run.part("smoothness"))
+
+
+def _control_looks(measured: Mapping[str, Sequence[Run]]) -> dict[str, Style]:
+    names = _controls(next(iter(measured.values()))[0])
+    return {
+        f"control: {name.replace('_', ' ')}": Style(
+            ink=MUTED, marker=Marker("", ""), dash=CONTROLS[index % len(CONTROLS)]
+        )
+        for index, name in enumerate(names)
+    }
+
+
+def _figure(measured: Mapping[str, Sequence[Run]], *, state: str, centred: bool) -> Markup:
+    key = "centred_cosine_by_lag" if centred else "cosine_by_lag"
+    first = next(iter(measured.values()))[0]
+
+    def paint(axes: "Axes") -> None:
+        looks = _control_looks(measured).values()
+        for control, style in zip(_controls(first).values(), looks, strict=True):
+            arm_lines(axes, [_by_lag(control[key])], style=style, every_point=False)
+        for runs in measured.values():
+            tables = [run.part(state, of=run.part("smoothness")) for run in runs]
+            curves = [_by_lag(table[key]) for table in tables if table]
+            arm_lines(axes, curves, style=runs[0].style, every_point=False)
+        axes.set_ylim(-0.55 if centred else -0.3, 1.05)
+        whole_numbers(axes)
+        axes.set_xlabel("lag, positions")
+        axes.set_ylabel("mean cosine of centred rows" if centred else "mean cosine of rows")
+
+    return panel(
+        paint,
+        key=f"smoothness-{state}-{'centred' if centred else 'plain'}",
+        title=f"{STATES[state]}, {'rows minus their mean' if centred else 'rows as they are'}",
+        description="Cosines at lag 1: "
+        + "; ".join(
+            f"{arm} {fixed(_first(runs[0], state, key))}" for arm, runs in measured.items()
+        ),
+    )
+
+
+def _first(run: Run, state: str, key: str) -> float | None:
+    cosines = run.part(state, of=run.part("smoothness")).get(key) or [None]
+    return cosines[0]
+
+
+def _by_lag(cosines: Sequence[float | None]) -> Curve:
+    points = [(lag, cosine) for lag, cosine in enumerate(cosines, start=1) if cosine is not None]
+    return Curve([lag for lag, _ in points], [cosine for _, cosine in points])
+
+
+def _table(measured: Mapping[str, Sequence[Run]]) -> Markup:
+    rows: list[Sequence[Cell]] = []
+    for arm, runs in measured.items():
+        parts = [run.part("smoothness") for run in runs]
+        for state, words in STATES.items():
+            tables = [run.part(state, of=part) for run, part in zip(runs, parts, strict=True)]
+            rows.append([arm, words.lower(), *(measure.of(tables) for measure in MEASURES)])
+        for name in _controls(runs[0]):
+            tables = [_controls(run)[name] for run in runs]
+            rows.append(
+                [
+                    arm,
+                    f"control: {name.replace('_', ' ')}",
+                    *(measure.of(tables) for measure in MEASURES),
+                ]
+            )
+    return data_table(
+        key="smoothness-panel",
+        caption="The panel. Controls have the shape of the arm's own table; the shuffled one has "
+        "its trained rows. Norms of differences are in units of the mean row norm; k95 is the "
+        "number of directions that hold 95% of the variance. Means over seeds.",
+        columns=[
+            Column(head="arm"),
+            Column(head="rows", kind="words"),
+            *(Column(head=measure.head) for measure in MEASURES),
+        ],
+        rows=rows,
+    )
+
+
+SECTION = Section(key="smoothness", title="Smoothness against lag", html=_html)

@@ -1,0 +1,100 @@
+"""What a person sees in the terminal at the end of a run: the report in small."""
+
+from collections.abc import Iterator
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table as Grid
+from rich.text import Text
+
+from andrea_exp.record.directory import RunDirectory
+from andrea_exp.record.reader import RunRecord
+from andrea_exp.report.arms import Policy, factors, policies
+from andrea_exp.report.format import MISSING, count, fixed, multiple, share, signed
+from andrea_exp.report.palette import PARTS
+from andrea_exp.report.sections.smoothness import MEASURES, STATES
+from andrea_exp.report.table import Run, Table, table_of
+
+SHOWN = ("adjacent_cosine", "centred_adjacent_cosine", "d2_over_d1", "effective_rank")
+"""Measures of the smoothness panel that fit beside each other."""
+
+
+def summary(record: RunRecord) -> None:
+    """Print three tables and two paths: at most some forty lines of 80 columns."""
+    Console(highlight=False).print(renderable(record))
+
+
+def renderable(record: RunRecord) -> RenderableType:
+    """What `summary` prints."""
+    table = table_of([record])
+    run = table.runs[0]
+    if not run.completed:
+        return Text(f"{run.name.run}: {record.status.name}, no results\n{record.path}")
+    return Group(
+        Text(f"\n{run.name.run}, seed {run.seed}", style="bold"),
+        _cost(run),
+        _lengths(table),
+        _smoothness(run),
+        Text(f"report  {RunDirectory(record.path).report_file}\nrun     {record.path}"),
+    )
+
+
+def _grid(title: str, *heads: str) -> Grid:
+    grid = Grid(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for index, head in enumerate(heads):
+        grid.add_column(head, justify="right" if index else "left", header_style="dim")
+    return grid
+
+
+def _cost(run: Run) -> Grid:
+    ledger = run.part("cost")
+    shares = run.part("of_total", of=run.part("fraction", of=ledger))
+    grid = _grid("\nParameters", "part", "count", "share")
+    for part in PARTS:
+        grid.add_row(part.name, count(ledger.get(part.key)), share(shares.get(part.key)))
+    grid.add_row("total", count(ledger.get("total")), "")
+    return grid
+
+
+def _lengths(table: Table) -> Grid:
+    levels = ", ".join(f"{name} {fixed(level)}" for name, level in table.baselines.items())
+    grid = _grid(
+        f"\nLoss by length, nats per token ({levels})",
+        "length",
+        "past T",
+        "block",
+        "sliding",
+        "tail rise",
+    )
+    for factor in factors(table):
+        for policy in policies(table):
+            if policy.declared or factor > 1:
+                grid.add_row(*_length_row(policy, factor))
+    return grid
+
+
+def _length_row(policy: Policy, factor: float) -> Iterator[str]:
+    (length,) = policy.at(factor=factor).get_column("length")
+    yield f"{length} = {multiple(factor)}"
+    yield policy.beyond if factor > 1 else ""
+    if policy.refused(factor=factor):
+        yield "refused"
+        return
+    for protocol in ("block", "sliding"):
+        yield fixed(next(iter(policy.numbers("loss_nats", factor=factor, protocol=protocol)), None))
+    (rise,) = policy.numbers("rise_nats", factor=factor)
+    yield signed(rise) if factor != 1 else MISSING
+
+
+def _smoothness(run: Run) -> RenderableType:
+    found = run.part("smoothness")
+    if not run.part("trained", of=found):
+        return Text("\nNo position table, so no rows whose smoothness could be measured.\n")
+    shown = [measure for measure in MEASURES if measure.key in SHOWN]
+    heads = [measure.head for measure in shown]
+    grid = _grid("\nSmoothness of the position rows", "rows", *heads)
+    tables = {words.lower(): run.part(state, of=found) for state, words in STATES.items()}
+    for name, panel in run.part("controls", of=found).items():
+        tables[f"control: {name.replace('_', ' ')}"] = panel
+    for name, panel in tables.items():
+        grid.add_row(name, *(measure.of([panel]) for measure in shown))
+    return Group(grid, Text())

@@ -1,0 +1,1 @@
+"""The first step of the walk: text to ids, and back."""

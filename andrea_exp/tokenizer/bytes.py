@@ -1,0 +1,67 @@
+"""One id per UTF-8 byte: id and byte value are the same, and 256 begins a document."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Int64
+from typing_extensions import override
+
+from andrea_exp.tokenizer.base import Tokenizer, TokenizerConfig, without_bos
+
+_BOS = 256
+_ASCII = 128
+
+
+@final
+@dataclass(kw_only=True, frozen=True)
+class BytesConfig(TokenizerConfig):
+    """Bytes need no text to be known."""
+
+    @override
+    def known_size(self) -> int:
+        return _BOS + 1
+
+    @override
+    def fit(self, texts: Iterable[str]) -> "Bytes":
+        return Bytes()
+
+
+@final
+class Bytes(Tokenizer):
+    """The 256 byte values and the beginning of a document."""
+
+    @property
+    @override
+    def size(self) -> int:
+        return _BOS + 1
+
+    @property
+    @override
+    def bos(self) -> int:
+        return _BOS
+
+    @override
+    def encode(self, text: str) -> Int64[np.ndarray, " n"]:
+        try:
+            encoded = text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"character {text[error.start]!r} (U+{ord(text[error.start]):04X}) at index "
+                f"{error.start} is half of a surrogate pair and has no UTF-8 bytes; "
+                "remove it from the text"
+            ) from error
+        return np.frombuffer(encoded, dtype=np.uint8).astype(np.int64)
+
+    @override
+    def decode(self, ids: Int64[np.ndarray, " n"]) -> str:
+        """The text of ids; bytes that are not UTF-8, which no text encodes to, give U+FFFD."""
+        content = without_bos(ids, size=self.size, bos=self.bos)
+        return content.astype(np.uint8).tobytes().decode("utf-8", errors="replace")
+
+    @override
+    def label(self, token: int) -> str:
+        if token == _BOS:
+            return "<bos>"
+        return repr(chr(token)) if token < _ASCII else f"0x{token:02X}"

@@ -1,0 +1,61 @@
+import re
+
+from matplotlib.axes import Axes
+
+from andrea_exp.report.figure import Curve, arm_lines, mean_curve, panel, standalone
+from andrea_exp.report.palette import INKS, styles
+
+STYLE = styles(hues=["a"], dashes=["x"])["a", "x"]
+
+
+def draw(key: str = "k") -> str:
+    return panel(
+        lambda axes: arm_lines(
+            axes, [Curve([1, 2], [3, 5]), Curve([1, 2], [4, 9])], style=STYLE, every_point=True
+        ),
+        key=key,
+        title="A <title>",
+        description="what it shows",
+    )
+
+
+def test_colours_are_the_pages_own() -> None:
+    text = draw()
+    assert "var(--series-0)" in text
+    assert not [ink for ink in INKS if ink.light in text]
+
+
+def test_every_id_begins_with_the_key() -> None:
+    assert all(found.startswith("fig-") for found in re.findall(r'id="([^"]*)"', draw("fig")))
+    assert all(found.startswith("fig-") for found in re.findall(r"#([\w-]+)\)", draw("fig")))
+
+
+def test_the_figure_says_in_words_what_it_shows() -> None:
+    text = draw()
+    assert "A &lt;title&gt;" in text
+    assert 'aria-describedby="k-text"' in text
+    assert "what it shows" in text
+
+
+def test_several_seeds_are_thin_lines_and_a_thick_mean() -> None:
+    widths = re.findall(
+        r"stroke: var\(--series-0\); (?:stroke-opacity: [\d.]+; )?stroke-width: ([\d.]+)", draw()
+    )
+    assert widths.count("0.6") == 2
+    assert "1.7" in widths
+
+
+def test_the_mean_is_taken_where_all_curves_have_a_point() -> None:
+    assert mean_curve([Curve([1, 2, 3], [1, 2, 3]), Curve([2, 3], [4, 9])]) == ([2, 3], [3, 6])
+    assert mean_curve([]) == ([], [])
+
+
+def name_the_axis(axes: Axes) -> None:
+    axes.set_xlabel("tokens")
+
+
+def test_a_picture_stands_by_itself() -> None:
+    text = standalone(name_the_axis, width=3, height=2, title="T", description="D")
+    assert text.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
+    assert "prefers-color-scheme: dark" in text
+    assert "<text" not in text  # letters are outlines: no font is needed

@@ -1,0 +1,63 @@
+"""What is asked of the machine."""
+
+import os
+import sys
+
+import pytest
+import torch
+
+from andrea_exp.train.config import Device
+from andrea_exp.train.runtime import (
+    device_name,
+    peak_memory_mb,
+    reasons,
+    resolve_threads,
+    settings,
+)
+from tests import options
+from tests.train import toy
+
+
+def test_the_default_runs_here():
+    assert reasons(toy.runtime()) == []
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="has a CUDA device")
+def test_a_device_that_is_not_there_is_named_with_its_remedy():
+    (reason,) = reasons(toy.runtime(device="cuda"))
+    assert reason.startswith("runtime.device=cuda:")
+    assert "runtime=cpu" in reason
+
+
+def test_more_than_one_device_is_refused_for_now():
+    (reason,) = reasons(toy.runtime(devices=3))
+    assert "runtime.devices=3: this version trains on one device" in reason
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell")
+def test_threads_are_the_cores_of_this_process_unless_asked():
+    assert resolve_threads(toy.runtime(threads=None)) == len(os.sched_getaffinity(0))
+    assert resolve_threads(toy.runtime(threads=5)) == 5
+
+
+def test_the_processor_has_a_name_and_memory_a_size():
+    assert device_name(toy.runtime())
+    assert 10 < peak_memory_mb(Device.cpu) < 1e6
+
+
+def test_settings_hold_inside_and_are_put_back():
+    threads, state = torch.get_num_threads(), torch.get_rng_state()
+    with settings(toy.runtime(threads=threads + 1)):
+        assert torch.get_num_threads() == threads + 1
+        assert torch.are_deterministic_algorithms_enabled()
+        torch.manual_seed(1)
+    assert torch.get_num_threads() == threads
+    assert not torch.are_deterministic_algorithms_enabled()
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_every_option_of_both_groups_fits_its_class():
+    for option in options.names("runtime"):
+        assert options.typed(type(toy.runtime()), options.values("runtime", option))
+    for option in options.names("trainer"):
+        assert options.typed(type(toy.trainer()), options.values("trainer", option))
