@@ -20,9 +20,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _answer(overrides: Sequence[str], *, as_json: bool) -> int:
     from dataclasses import asdict
 
+    from rich.console import Console
+
     from andrea_exp import compose
     from andrea_exp.evaluate.ledger import ledger
-    from andrea_exp.report.terminal import print_ledger
+    from andrea_exp.report import terminal
 
     run = compose(*overrides)
     model = run.build_model(allocate=False)
@@ -34,7 +36,8 @@ def _answer(overrides: Sequence[str], *, as_json: bool) -> int:
     if as_json:
         print(json.dumps(asdict(counted), indent=2))
     else:
-        print_ledger(counted)
+        title = f"cost {' '.join(overrides)}".strip()
+        Console(highlight=False).print(terminal.ledger(asdict(counted), title=title))
     return DONE
 
 

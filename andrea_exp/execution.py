@@ -23,7 +23,9 @@ from andrea_exp.record.environment import checkout, packages, this_platform
 from andrea_exp.record.frozen import FrozenConfig
 from andrea_exp.record.manifest import DataIdentity, Failure, Git, Status, utc_now
 from andrea_exp.record.metrics import MetricsFile
+from andrea_exp.record.reader import load
 from andrea_exp.record.results import write_results
+from andrea_exp.report.show import show
 from andrea_exp.train.fit import fit
 from andrea_exp.train.outcome import Ended, Outcome
 from andrea_exp.train.runtime import device_name, resolve_threads, settings
@@ -69,6 +71,7 @@ class Execution:
             logger.finish({}, failed=True)
             raise
         self._write(model, results=results)
+        show(logger, replace(load(self._directory), status=Status.completed))
         logger.finish(asdict(results.final), failed=False)
         self._update(wandb=logger.identity())
         return Status.completed

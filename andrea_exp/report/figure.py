@@ -18,6 +18,7 @@ from andrea_exp.report.palette import GROUND, INKS, MUTED, RULE, TEXT, Style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WIDTH, HEIGHT = 4.3, 3.0
 """Inches: a panel keeps readable letters on a screen of 390 pixels."""
@@ -64,6 +65,14 @@ def standalone(
         " * { stroke-linejoin: round }</style>\n"
         f'<rect width="100%" height="100%" style="fill: var(--ground)"/>{body}\n'
     )
+
+
+def png(paint: Callable[["Axes"], None]) -> bytes:
+    """One pair of axes as a PNG picture, for views that show no SVG."""
+    written = io.BytesIO()
+    with _axes(paint, width=WIDTH, height=HEIGHT, glyphs=True) as figure:
+        figure.savefig(written, format="png", dpi=200)
+    return written.getvalue()
 
 
 def arm_lines(
@@ -157,6 +166,18 @@ def whole_numbers(axes: "Axes") -> None:
 
 
 def _draw(paint: Callable[["Axes"], None], *, width: float, height: float, glyphs: bool) -> str:
+    written = io.StringIO()
+    nothing = dict.fromkeys(["Creator", "Date", "Format", "Type"])
+    with _axes(paint, width=width, height=height, glyphs=glyphs) as figure:
+        figure.savefig(written, format="svg", metadata=nothing, transparent=True)
+    return written.getvalue()
+
+
+@contextmanager
+def _axes(
+    paint: Callable[["Axes"], None], *, width: float, height: float, glyphs: bool
+) -> Generator["Figure"]:
+    """A painted figure, to be saved inside the block, under the settings it was made with."""
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     with _settings(glyphs=glyphs):
@@ -164,10 +185,7 @@ def _draw(paint: Callable[["Axes"], None], *, width: float, height: float, glyph
         axes = figure.add_subplot()
         axes.grid(visible=True, axis="y")
         paint(axes)
-        written = io.StringIO()
-        nothing = dict.fromkeys(["Creator", "Date", "Format", "Type"])
-        figure.savefig(written, format="svg", metadata=nothing, transparent=True)
-    return written.getvalue()
+        yield figure
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """What a person sees in the terminal at the end of a run: the report in small."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table as Grid
@@ -16,6 +17,18 @@ from andrea_exp.report.table import Run, Table, table_of
 
 SHOWN = ("adjacent_cosine", "centred_adjacent_cosine", "d2_over_d1", "effective_rank")
 """Measures of the smoothness panel that fit beside each other."""
+
+
+REST = {
+    "trainable parameters": "trainable",
+    "elements of the token table that the output shares": "tied_shared",
+    "elements of buffers, such as fixed rows": "buffers",
+    "rows of the token table that no data uses": "padding_rows",
+    "bytes of weights": "bytes_weights",
+    "bytes of optimizer state": "bytes_optimizer",
+    "FLOPs per trained token": "flops_per_token",
+}
+"""What the ledger has beside the parts."""
 
 
 def summary(record: RunRecord) -> None:
@@ -36,6 +49,25 @@ def renderable(record: RunRecord) -> RenderableType:
         _smoothness(run),
         Text(f"report  {RunDirectory(record.path).report_file}\nrun     {record.path}"),
     )
+
+
+def ledger(counted: Mapping[str, Any], *, title: str) -> RenderableType:
+    """The whole ledger of a composition; `counted` is the `cost` of results.json."""
+    fraction = counted["fraction"]
+    nominal = fraction["of_nominal"]
+    heads = ["part", "count", "share of the total"]
+    grid = _grid(title, *heads, *([f"of {count(counted['nominal'])}"] if nominal else []))
+    for part in PARTS:
+        shares = [fraction["of_total"][part.key], *([nominal[part.key]] if nominal else [])]
+        grid.add_row(part.name, count(counted[part.key]), *map(share, shares))
+    grid.add_row("total", count(counted["total"]), style="bold")
+    rest = _grid("")
+    rest.show_header = False
+    rest.add_column()
+    rest.add_column(justify="right")
+    for words, key in REST.items():
+        rest.add_row(words, count(counted[key]))
+    return Group(grid, rest)
 
 
 def _grid(title: str, *heads: str) -> Grid:

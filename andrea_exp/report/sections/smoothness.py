@@ -44,9 +44,14 @@ MEASURES = (
 )
 
 
-def _html(table: Table) -> Markup:
+def measured_arms(table: Table) -> dict[str, list[Run]]:
+    """The arms that have a position table, each with its measured runs."""
     arms = {arm: _measured(runs) for arm, runs in table.arms.items()}
-    measured = {arm: runs for arm, runs in arms.items() if runs}
+    return {arm: runs for arm, runs in arms.items() if runs}
+
+
+def _html(table: Table) -> Markup:
+    measured = measured_arms(table)
     if not measured:
         return paragraph("No run of this report has a position table, so there are no rows.")
     schemes = {run.name.scheme for runs in measured.values() for run in runs}
@@ -88,22 +93,30 @@ def _control_looks(measured: Mapping[str, Sequence[Run]]) -> dict[str, Style]:
     }
 
 
-def _figure(measured: Mapping[str, Sequence[Run]], *, state: str, centred: bool) -> Markup:
+def paint_cosines(
+    axes: "Axes", *, measured: Mapping[str, Sequence[Run]], state: str, centred: bool
+) -> None:
+    """Cosine against lag of every arm, on top of the first one's controls."""
     key = "centred_cosine_by_lag" if centred else "cosine_by_lag"
     first = next(iter(measured.values()))[0]
+    looks = _control_looks(measured).values()
+    for control, style in zip(_controls(first).values(), looks, strict=True):
+        arm_lines(axes, [_by_lag(control[key])], style=style, every_point=False)
+    for runs in measured.values():
+        tables = [run.part(state, of=run.part("smoothness")) for run in runs]
+        curves = [_by_lag(table[key]) for table in tables if table]
+        arm_lines(axes, curves, style=runs[0].style, every_point=False)
+    axes.set_ylim(-0.55 if centred else -0.3, 1.05)
+    whole_numbers(axes)
+    axes.set_xlabel("lag, positions")
+    axes.set_ylabel("mean cosine of centred rows" if centred else "mean cosine of rows")
+
+
+def _figure(measured: Mapping[str, Sequence[Run]], *, state: str, centred: bool) -> Markup:
+    key = "centred_cosine_by_lag" if centred else "cosine_by_lag"
 
     def paint(axes: "Axes") -> None:
-        looks = _control_looks(measured).values()
-        for control, style in zip(_controls(first).values(), looks, strict=True):
-            arm_lines(axes, [_by_lag(control[key])], style=style, every_point=False)
-        for runs in measured.values():
-            tables = [run.part(state, of=run.part("smoothness")) for run in runs]
-            curves = [_by_lag(table[key]) for table in tables if table]
-            arm_lines(axes, curves, style=runs[0].style, every_point=False)
-        axes.set_ylim(-0.55 if centred else -0.3, 1.05)
-        whole_numbers(axes)
-        axes.set_xlabel("lag, positions")
-        axes.set_ylabel("mean cosine of centred rows" if centred else "mean cosine of rows")
+        paint_cosines(axes, measured=measured, state=state, centred=centred)
 
     return panel(
         paint,
