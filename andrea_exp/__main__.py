@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from andrea_exp.command import finish
+from andrea_exp.command import finish, let_waiting_threads_sleep
 from andrea_exp.component import Refusal
 
 
@@ -23,6 +23,7 @@ def _answer(words: list[str]) -> int:
         return 0
     if arguments.cfg or arguments.info or arguments.shell_completion:
         return _hydra_itself(arguments.overrides, words)
+    let_waiting_threads_sleep()
     if arguments.multirun:
         from andrea_exp.sweep.run import run_sweep
 
@@ -41,22 +42,14 @@ def _run_one(overrides: list[str]) -> int:
             "add -m to run it as a sweep"
         )
     from andrea_exp.config.request import typed
+    from andrea_exp.execution import execute_single
     from andrea_exp.freeze import freeze_single, resumable
-    from andrea_exp.job import EXIT, execute
-    from andrea_exp.record.manifest import Status
-    from andrea_exp.record.reader import load
-    from andrea_exp.report.page import build
-    from andrea_exp.report.terminal import summary
 
     request = typed(composed)
     resume = request.config.running.resume
     directory = resumable(request) if resume else freeze_single(request)
     print(directory.path, flush=True)
-    status = execute(directory.path)
-    if status is Status.completed:
-        build([directory.path], output=directory.report_file)
-        summary(load(directory))
-    return EXIT[status]
+    return execute_single(directory.path)
 
 
 def _hydra_itself(overrides: list[str], words: list[str]) -> int:

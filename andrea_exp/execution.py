@@ -1,182 +1,101 @@
-"""The walk of one run: data, model, training, measures, results."""
+"""Execute a frozen run directory: one process at a time, and a true status whatever happens."""
 
 import logging
-import sys
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, final
+from types import FrameType
 
-from safetensors.torch import save_file
-
-import andrea_exp
-from andrea_exp.assemble import Run
-from andrea_exp.config.frozen import thaw
-from andrea_exp.data.base import Data
-from andrea_exp.evaluate.results import Results, Throughput
-from andrea_exp.logger.base import Labels, Logger
-from andrea_exp.measure import measure, position_rows
-from andrea_exp.model.decoder import Decoder
-from andrea_exp.record.atomic import write_atomically
+from andrea_exp.command import DONE, FAILED, INTERRUPTED, PREEMPTED
+from andrea_exp.component import Refusal
 from andrea_exp.record.directory import RunDirectory
-from andrea_exp.record.environment import checkout, packages, this_platform
-from andrea_exp.record.frozen import FrozenConfig
-from andrea_exp.record.manifest import DataIdentity, Failure, Git, Status, utc_now
-from andrea_exp.record.metrics import MetricsFile
+from andrea_exp.record.log import logging_to
+from andrea_exp.record.manifest import Failure, Status, utc_now
 from andrea_exp.record.reader import load
-from andrea_exp.record.results import write_results
-from andrea_exp.report.show import show
-from andrea_exp.train.fit import fit
-from andrea_exp.train.outcome import Ended, Outcome
-from andrea_exp.train.runtime import device_name, resolve_threads, settings
+from andrea_exp.report.page import build
+from andrea_exp.report.terminal import summary
+from andrea_exp.walk import Walk
 
 _LOG = logging.getLogger(__name__)
 
+EXIT = {
+    Status.completed: DONE,
+    Status.interrupted: INTERRUPTED,
+    Status.preempted: PREEMPTED,
+    Status.failed: FAILED,
+    Status.nan: FAILED,
+}
+"""Exit status of a command that executed one run."""
 
-@final
-class Execution:
-    """The walk of one run, from its frozen configuration to its results."""
 
-    def __init__(self, directory: RunDirectory) -> None:
-        text = directory.config_file.read_text(encoding="utf-8")
-        self._directory = directory
-        self._frozen = FrozenConfig.parse(text, source=str(directory.config_file))
-        self._run = Run(thaw(self._frozen))
+class _Preempted(BaseException):
+    """A scheduler asked this process to leave, outside the training loop."""
 
-    def run(self) -> Status:
-        """Train; if that came to its end, measure and write the results."""
-        run = self._run
-        for warning in run.warnings():
-            _LOG.warning(warning)
-        data = run.load_data()
-        model = run.build_model(vocab=data.vocab)
-        initial_rows = position_rows(model)
-        self._record_start(data)
-        logger = self._open_logger()
+
+def execute_single(path: Path) -> int:
+    """Execute a run that stands for itself: with a report of its own and a summary.
+
+    Returns:
+        The exit status of a command that did only this.
+
+    Raises:
+        Refusal: see `execute`.
+    """
+    status = execute(path)
+    if status is Status.completed:
+        directory = RunDirectory(path)
+        build([path], output=directory.report_file)
+        summary(load(directory))
+    return EXIT[status]
+
+
+def execute(path: Path) -> Status:
+    """Train and measure one frozen run; a finished one is left as it is.
+
+    Raises:
+        Refusal: the directory is not a run, is in use, or cannot be resumed here.
+    """
+    directory = RunDirectory.open(path)
+    with directory.lock(), logging_to(directory.log_file):
+        before = directory.manifest()
+        if before.status in (Status.completed, Status.nan):
+            _LOG.warning("%s: %s already, left as it is", path, before.status.name)
+            return before.status
         try:
-            outcome = self._train(model, data=data, logger=logger)
-            if outcome.ended is not Ended.completed:
-                logger.finish({}, failed=True)
-                return self._stopped(outcome)
-            with settings(run.config.running.runtime):
-                results = measure(
-                    model,
-                    recipe=run.recipe,
-                    data=data,
-                    initial_rows=initial_rows,
-                    train_loss_nats=outcome.train_loss_nats,
-                    throughput=_throughput(outcome),
-                )
-        except BaseException:
-            logger.finish({}, failed=True)
+            with _preemptible():
+                status = Walk(directory).run()
+        except (KeyboardInterrupt, _Preempted) as stop:
+            preempted = isinstance(stop, _Preempted)
+            status = Status.preempted if preempted else Status.interrupted
+        except Refusal as refusal:
+            failure = Failure(type="Refusal", message=str(refusal))
+            directory.write_manifest(replace(before, failure=failure))
             raise
-        self._write(model, results=results)
-        show(logger, replace(load(self._directory), status=Status.completed))
-        logger.finish(asdict(results.final), failed=False)
-        self._update(wandb=logger.identity())
-        return Status.completed
-
-    def _train(self, model: Decoder, *, data: Data, logger: Logger) -> Outcome:
-        run, running = self._run, self._run.config.running
-        with MetricsFile(self._directory.metrics_file) as metrics:
-
-            def sink(row: Mapping[str, float]) -> None:
-                if metrics.append(row):
-                    logger.log(row)
-
-            outcome = fit(
-                model,
-                run.stream(data),
-                optimizer=run.recipe.optimizer,
-                trainer=run.recipe.trainer,
-                runtime=running.runtime,
-                seed=run.recipe.seed,
-                checkpoints=self._directory.checkpoints,
-                sink=sink,
-                stamp={
-                    "recipe": self._frozen.recipe_hash,
-                    "data": data.fingerprint,
-                    "threads": resolve_threads(running.runtime),
-                },
-                resume=self._directory.checkpoints.is_dir(),
-                show_progress=sys.stderr.isatty(),
+        except Exception as error:  # noqa: BLE001 -- whatever stops a run is recorded and reported
+            failure = Failure(type=type(error).__name__, message=str(error))
+            _LOG.exception(
+                "failed: %s: %s; see %s", failure.type, failure.message, directory.log_file
             )
-        self._update(deterministic=outcome.deterministic)
-        return outcome
-
-    def _stopped(self, outcome: Outcome) -> Status:
-        """The status of a training that did not come to its end."""
-        if outcome.ended is Ended.nan:
-            message = (
-                f"the loss was not finite at step {outcome.nonfinite_step}; "
-                f"try a smaller optimizer.lr than {self._run.recipe.optimizer.lr:g}"
-            )
-            self._update(failure=Failure(type="NonFiniteLoss", message=message))
-            _LOG.error(message)
-        return {
-            Ended.nan: Status.nan,
-            Ended.interrupted: Status.interrupted,
-            Ended.preempted: Status.preempted,
-        }[outcome.ended]
-
-    def _write(self, model: Decoder, *, results: Results) -> None:
-        draft = self._directory.model_file.with_suffix(".new")
-        save_file(model.state_dict(), draft)
-        draft.replace(self._directory.model_file)
-        write_results(self._directory.results_file, asdict(results))
-
-    def _record_start(self, data: Data) -> None:
-        """Write where and on what this run is executed."""
-        source = checkout(Path(andrea_exp.__file__).parent)
-        if source is not None and source.patch is not None:
-            write_atomically(self._directory.patch_file, source.patch)
-        running = self._run.config.running
-        self._update(
-            status=Status.running,
-            started_at=self._directory.manifest().started_at or utc_now(),
-            failure=None,
-            git=source
-            and Git(
-                sha=source.sha,
-                dirty=source.dirty,
-                patch=self._directory.patch_file.name if source.patch else None,
-            ),
-            packages=packages(),
-            platform=this_platform(),
-            device=device_name(running.runtime),
-            threads=resolve_threads(running.runtime),
-            kernel=self._run.recipe.kernel.chosen(),
-            data=DataIdentity(
-                name=self._run.recipe.data.name,
-                fingerprint=data.fingerprint,
-                tokens=data.train_tokens,
-            ),
-        )
-
-    def _open_logger(self) -> Logger:
-        running, known = self._run.config.running, self._directory.manifest().wandb
-        logger = running.logger.open(
-            directory=self._directory.path,
-            labels=Labels(
-                name=self._directory.path.name,
-                group=running.name,
-                job_type="train",
-                tags=sorted(f"{group}={name}" for group, name in self._frozen.choices.items()),
-            ),
-            config=self._frozen.config,
-            resume_id=known.id if known else None,
-        )
-        self._update(wandb=logger.identity())
-        return logger
-
-    def _update(self, **changes: Any) -> None:
-        self._directory.write_manifest(replace(self._directory.manifest(), **changes))
+            directory.write_manifest(replace(directory.manifest(), failure=failure))
+            status = Status.failed
+        ended = replace(directory.manifest(), status=status, ended_at=utc_now())
+        directory.write_manifest(ended)
+    return status
 
 
-def _throughput(outcome: Outcome) -> Throughput:
-    return Throughput(
-        tokens_per_s=outcome.tokens_per_s,
-        step_ms_median=outcome.step_ms_median,
-        first_step_s=outcome.first_step_s,
-        peak_memory_mb=outcome.peak_memory_mb,
-    )
+@contextmanager
+def _preemptible() -> Generator[None]:
+    """Outside the training loop too, a scheduler's signal leaves a true status."""
+
+    def leave(_number: int, _frame: FrameType | None) -> None:
+        raise _Preempted
+
+    signals = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
+    before = [signal.signal(number, leave) for number in signals]
+    try:
+        yield
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)

@@ -54,7 +54,7 @@ def test_a_new_position_scheme_is_three_new_files(extended: Path) -> None:
         extended,
         *("-m", "andrea_exp", "position=binary", "name=new", "data=noise", "data.vocab=11"),
         *("trainer.max_steps=2", "model.d_model=16", "model.context=8", "logger.mode=disabled"),
-        *("evaluation.targets=64", "evaluation.targets_elsewhere=32", "evaluation.anchors=2"),
+        *("evaluation.block_targets=64", "evaluation.sliding_targets=32", "evaluation.anchors=2"),
     )
     (run,) = (extended / "outputs" / "new").iterdir()
     results = json.loads((run / "results.json").read_text(encoding="utf-8"))

@@ -14,10 +14,10 @@ class EvaluationConfig(Config):
     """Lengths as multiples of T; each product must be a whole number of tokens. T is always one."""
     beyond: list[Beyond]
     """Policies past T that are scored beside the declared one, from the same run."""
-    targets: int = field(metadata=at_least(1))
-    """Targets scored at T by block, at least, where the text has so many."""
-    targets_elsewhere: int = field(metadata=at_least(1))
-    """Targets scored at other lengths, and by sliding; a part of those at T."""
+    block_targets: int = field(metadata=at_least(1))
+    """Targets scored by block, the same at every length; all there are, if the text has fewer."""
+    sliding_targets: int = field(metadata=at_least(1))
+    """Targets scored by sliding, the same at every length; a part of those scored by block."""
     stride_share: float = field(metadata=between(0, 1))
     """Stride of the sliding protocol as a share of T; one token at least."""
     tail_share: float = field(metadata=between(0, 1))

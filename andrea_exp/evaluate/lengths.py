@@ -66,9 +66,9 @@ class _Study:
     model: Decoder
     tokens: Int64[Tensor, " N"]
     config: EvaluationConfig
-    targets: Sample
-    elsewhere: Sample
-    """Targets at lengths other than T, and of the sliding protocol; a part of `targets`."""
+    block: Sample
+    sliding: Sample
+    """A part of `block`, as overlapping windows cost many times as much."""
     ends: list[int]
     """Anchors of the tails."""
 
@@ -83,13 +83,13 @@ class _Study:
                 f"model.context={trained} and its last target; give it more text"
             )
         longest = max(length for length in config.lengths(trained) if length < count)
-        targets = sample(count, longest=longest, targets=config.targets)
+        targets = sample(count, longest=longest, targets=config.block_targets)
         return cls(
             model=model,
             tokens=torch.from_numpy(validation),
             config=config,
-            targets=targets,
-            elsewhere=targets.part(config.targets_elsewhere),
+            block=targets,
+            sliding=targets.part(config.sliding_targets),
             ends=anchors(count, longest=longest, tail=config.tail(trained), count=config.anchors),
         )
 
@@ -120,10 +120,9 @@ class _Study:
             yield replace(row, protocol="sliding", stride=stride)
             return
         row = self._with_tail(row, beyond)
-        block = self.targets if length == trained else self.elsewhere
-        yield self._with_scores(row, beyond, block)
+        yield self._with_scores(row, beyond, self.block)
         yield self._with_scores(
-            replace(row, protocol="sliding", stride=stride), beyond, self.elsewhere
+            replace(row, protocol="sliding", stride=stride), beyond, self.sliding
         )
 
     def _reason(self, length: int, beyond: Beyond | None) -> str | None:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Generator
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import final
 
@@ -20,6 +21,17 @@ class _Redacting(logging.Formatter):
         return redact(super().format(record))
 
 
+@final
+class _OneLine(logging.Formatter):
+    """Leaves tracebacks to the file."""
+
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        plain = copy(record)  # the record itself goes on to the other handlers
+        plain.exc_info = plain.exc_text = plain.stack_info = None
+        return super().format(plain)
+
+
 @contextmanager
 def logging_to(path: Path) -> Generator[None]:
     """Collect what all libraries log in the run's file, warnings also on the terminal."""
@@ -28,7 +40,7 @@ def logging_to(path: Path) -> Generator[None]:
     file.setFormatter(_Redacting("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     terminal = logging.StreamHandler()
     terminal.setLevel(logging.WARNING)
-    terminal.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    terminal.setFormatter(_OneLine("%(levelname)s: %(message)s"))
     level = root.level
     root.setLevel(logging.INFO)
     for handler in (file, terminal):

@@ -12,8 +12,8 @@ from andrea_exp.component import Refusal
 from andrea_exp.config.compose import compose_ready, hydra_ready
 from andrea_exp.config.frozen import freeze
 from andrea_exp.config.request import Request, typed
+from andrea_exp.execution import EXIT, execute
 from andrea_exp.freeze import freeze_job, home
-from andrea_exp.job import EXIT, execute
 from andrea_exp.record.directory import RunDirectory
 from andrea_exp.record.manifest import Status
 from andrea_exp.report.page import build

@@ -51,7 +51,7 @@ def test_a_null_seed_is_drawn_and_a_zero_seed_is_kept() -> None:
         ("++trainer.max_step=1", ["trainer.max_step=1", "trainer.max_steps"]),
         ("+positon=rope", ["positon=rope", "position"]),
         ("position=learned,rope", ["position=learned,rope", "-m"]),
-        ("trainer.max_steps=[", ["trainer.max_steps=["]),
+        ("trainer.max_steps=[", ["cannot read", "["]),
     ],
 )
 def test_a_wrong_word_is_answered_with_the_nearest_that_would_work(

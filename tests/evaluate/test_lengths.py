@@ -19,7 +19,7 @@ TEXT = np.random.default_rng(5).integers(0, 19, 900)
 
 
 def config(**changes: Any) -> EvaluationConfig:
-    small = {"targets": 256, "targets_elsewhere": 64, "anchors": 6, "position_buckets": 4}
+    small = {"block_targets": 256, "sliding_targets": 64, "anchors": 6, "position_buckets": 4}
     plain = options.values("evaluation", "standard") | small
     return options.typed(EvaluationConfig, plain, **changes)
 
@@ -69,11 +69,11 @@ def test_schemes_without_trained_rows_have_no_further_policies(option: str):
     assert all(row.status == "ok" for row in rows)
 
 
-def test_counts_are_the_wanted_targets_and_only_the_trained_length_by_block_has_more():
+def test_each_protocol_scores_as_many_targets_at_every_length():
     rows = lengths(built("none"), TEXT, config=config())
-    counts = {(row.length, row.protocol): row.tokens_scored for row in rows}
-    assert counts.pop((T, "block")) == 256
-    assert set(counts.values()) == {128}  # one segment of twice the longest length
+    assert {row.tokens_scored for row in rows if row.protocol == "block"} == {256}
+    # One segment of twice the longest length.
+    assert {row.tokens_scored for row in rows if row.protocol == "sliding"} == {128}
 
 
 def test_the_trained_length_rises_by_nothing_and_both_protocols_repeat_the_tail():
@@ -98,7 +98,7 @@ def test_a_length_below_the_tail_has_no_tail_loss():
 
 def test_the_loss_is_the_mean_of_plain_losses_over_the_segments():
     model = built("none").eval()
-    whole = config(length_factors=[1], targets=10**6, targets_elsewhere=10**6)
+    whole = config(length_factors=[1], block_targets=10**6, sliding_targets=10**6)
     rows = lengths(model, TEXT[: 16 * T + 1], config=whole)
     ids = torch.from_numpy(TEXT[: 16 * T + 1])
     with torch.no_grad():
