@@ -58,6 +58,11 @@ def fraction_below_one() -> Mapping[str, Range]:
     return {"range": Range(low=0, high=1, open_high=True)}
 
 
+def files() -> Mapping[str, bool]:
+    """Field metadata: paths, which the command line means relative to the current directory."""
+    return {"files": True}
+
+
 @dataclass(kw_only=True, frozen=True)
 class Config:
     """A typed configuration node. It has no defaults: every value is written in `conf/`."""

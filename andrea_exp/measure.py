@@ -6,9 +6,11 @@ from torch import Tensor
 from andrea_exp.config.run import Recipe
 from andrea_exp.data.base import Data
 from andrea_exp.evaluate.baselines import baselines
+from andrea_exp.evaluate.floor import Floor
 from andrea_exp.evaluate.ledger import ledger
-from andrea_exp.evaluate.lengths import lengths, loss_at_trained
+from andrea_exp.evaluate.lengths import floor_at_trained, lengths, loss_at_trained
 from andrea_exp.evaluate.results import SCHEMA, Final, Results, Throughput
+from andrea_exp.evaluate.slots import slot_losses
 from andrea_exp.evaluate.smoothness import smoothness
 from andrea_exp.model.decoder import Decoder
 
@@ -39,7 +41,9 @@ def measure(
         throughput: of the training.
     """
     validation = data.validation()
-    rows = lengths(model, validation, config=recipe.evaluation)
+    floor = Floor(data, validation)
+    rows = lengths(model, validation, config=recipe.evaluation, floor=floor)
+    least = floor_at_trained(rows)
     lines = baselines(data.training_sample(), validation, vocab=data.vocab)
     return Results(
         schema=SCHEMA,
@@ -47,6 +51,7 @@ def measure(
             model, nominal=recipe.model.nominal_parameters, moments=recipe.optimizer.moments
         ),
         lengths=rows,
+        slots=slot_losses(model, data, config=recipe.evaluation),
         smoothness=smoothness(
             model.position, init=initial_rows, context=recipe.model.context, seed=recipe.seed
         ),
@@ -55,7 +60,7 @@ def measure(
         final=Final(
             train_loss_nats=train_loss_nats,
             val_loss_nats=loss_at_trained(rows),
-            floor_nats=data.floor_nats,
+            floor_nats=data.floor_nats if least is None else least,
             unigram_nats=lines.unigram_nats,
             uniform_nats=lines.uniform_nats,
             bigram_nats=lines.bigram_nats,

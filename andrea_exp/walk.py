@@ -17,7 +17,7 @@ from andrea_exp.evaluate.results import Results, Throughput
 from andrea_exp.logger.base import Labels, Logger
 from andrea_exp.measure import measure, position_rows
 from andrea_exp.model.decoder import Decoder
-from andrea_exp.record.atomic import write_atomically
+from andrea_exp.atomic import write_atomically
 from andrea_exp.record.directory import RunDirectory
 from andrea_exp.record.environment import checkout, packages, this_platform
 from andrea_exp.record.frozen import FrozenConfig

@@ -88,7 +88,14 @@ def _fill(cls: type[C], values: object, *, path: str) -> C:
 
 
 def _typed(hints: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Leaves converted and checked by OmegaConf: enums from names, no unit or type guessed."""
+    """Leaves converted and checked by OmegaConf: enums from names, no unit or type guessed.
+
+    A list may be written as its only element.
+    """
+    values = {
+        key: [value] if _is_list(hints[key]) and isinstance(value, str | int | float) else value
+        for key, value in values.items()
+    }
     schema = dataclasses.make_dataclass("Leaves", list(hints.items()))
     try:
         return vars(
@@ -97,6 +104,10 @@ def _typed(hints: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any
     except OmegaConfBaseException as error:
         reason = str(error).splitlines()[0]
         raise ValueError(f"{error.full_key}={values.get(str(error.full_key))}: {reason}") from error
+
+
+def _is_list(hint: Any) -> bool:
+    return typing.get_origin(hint) is list
 
 
 def _config_class(hint: Any) -> type[Config] | None:

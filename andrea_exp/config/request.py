@@ -1,8 +1,9 @@
 """A command line, composed and typed: what every command starts from."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
 from andrea_exp.component import Refusal
 from andrea_exp.config.compose import Composed, compose
@@ -29,14 +30,31 @@ def request(overrides: Sequence[str]) -> Request:
 
 
 def typed(composed: Composed) -> Request:
-    """The typed configuration of composed values, data with ids of their own left untokenized."""
-    settled = _without_tokenizer(composed) if _has_own_ids(composed.values) else composed
+    """The typed configuration of composed values.
+
+    Data with ids of their own are left untokenized, and the paths of data no longer depend on the
+    current directory, since a frozen run may be executed from another one.
+    """
+    cls = option_class(DataConfig, composed.values["data"].get("name"), path="data")
+    settled = _without_tokenizer(composed) if cls.has_own_ids() else composed
+    paths = [field.name for field in fields(cls) if field.metadata.get("files")]
+    data = {
+        key: _absolute(value) if key in paths else value
+        for key, value in settled.values["data"].items()
+    }
+    settled = replace(settled, values={**settled.values, "data": data})
     return Request(composed=settled, config=open_door(settled.values))
 
 
-def _has_own_ids(values: Mapping[str, Any]) -> bool:
-    data = values["data"]
-    return option_class(DataConfig, data.get("name"), path="data").has_own_ids()
+def _absolute(value: object) -> object:
+    """A path, or each of a list, as seen from anywhere; the home directory is written as `~`."""
+    if isinstance(value, list):
+        return [_absolute(inner) for inner in value]
+    if not isinstance(value, str) or value.startswith("~") or not value:
+        return value
+    path = Path(os.path.abspath(value))  # noqa: PTH100 -- `resolve` would follow links
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
 
 
 def _without_tokenizer(composed: Composed) -> Composed:

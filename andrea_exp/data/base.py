@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Float64, Int64, Integer
 from torch import Tensor
 
 from andrea_exp.component import OptionConfig, at_least
@@ -26,6 +26,14 @@ class Batch(NamedTuple):
         ids = torch.from_numpy(windows)
         inputs = ids[:, :-1].contiguous()
         return cls(inputs, ids[:, 1:].contiguous(), torch.ones(inputs.shape))
+
+
+class Slots(NamedTuple):
+    """What each token of a text is in its sentence, for losses by kind of word."""
+
+    names: tuple[str, ...]
+    of_token: Int64[np.ndarray, " n"]
+    """Index into `names` for each token."""
 
 
 @dataclass(kw_only=True, frozen=True)
@@ -91,8 +99,24 @@ class Data(ABC):
 
     @abstractmethod
     def training_sample(self) -> Int64[np.ndarray, " n"]:
-        """Training tokens in order, for fitting unigram and bigram baselines."""
+        """Training tokens in order, or a part of them, for fitting unigram and bigram lines."""
 
     @abstractmethod
-    def validation(self) -> Int64[np.ndarray, " n"]:
-        """Validation tokens, documents one after the other."""
+    def validation(self) -> Integer[np.ndarray, " n"]:
+        """Validation tokens, documents one after the other; of a large text mapped from a file."""
+
+    def slots(self) -> Slots | None:
+        """What each validation token is in its sentence; None for data that cannot tell."""
+        return None
+
+    def optimal_nats(self, windows: Int64[np.ndarray, "B W"]) -> Float64[np.ndarray, "B T"] | None:
+        """Loss of the best possible predictor, T = W-1 targets to a window; None if unknown.
+
+        Args:
+            windows: pieces of validation text, of which the predictor sees the tokens before a
+                target and nothing else.
+
+        Returns:
+            -log p of each token of the windows but their first, in nats.
+        """
+        return None

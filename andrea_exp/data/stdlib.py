@@ -10,7 +10,8 @@ from typing_extensions import override
 
 from andrea_exp.component import Range, Refusal
 from andrea_exp.data.base import DataConfig
-from andrea_exp.data.corpus import Corpus, Document
+from andrea_exp.data.corpus import Corpus
+from andrea_exp.data.document import Document
 from andrea_exp.data.modules import STDLIB_FILES
 from andrea_exp.tokenizer.base import TokenizerConfig
 

@@ -3,6 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from jaxtyping import Float64
+from torch import Tensor
+
 from andrea_exp.evaluate.score import Scores
 
 
@@ -17,6 +20,8 @@ class Bucket:
     loss_nats: float
     tokens: int
     """Targets it is the mean of."""
+    floor_nats: float | None = None
+    """What the best possible predictor loses on them; None where that is unknown."""
 
 
 @dataclass(kw_only=True, frozen=True)
@@ -37,6 +42,8 @@ class LengthRow:
     """Why the length was refused."""
     loss_nats: float | None = None
     """Mean loss of the scored targets."""
+    floor_nats: float | None = None
+    """The same of the best possible predictor that sees the same windows; None if unknown."""
     tail_loss_nats: float | None = None
     """Mean loss at the anchors, whatever the protocol; None at lengths below the tail's."""
     rise_nats: float | None = None
@@ -51,28 +58,41 @@ class LengthRow:
     """Targets scored, each exactly once."""
     per_position: list[Bucket] | None = None
 
-    def with_scores(self, scores: Scores, *, bucket: int) -> "LengthRow":
-        """The same row with what the scored targets say; `bucket` positions make one bucket."""
+    def with_scores(
+        self, scores: Scores, *, bucket: int, floor: Float64[Tensor, " n"] | None = None
+    ) -> "LengthRow":
+        """The same row with what the scored targets say; `bucket` positions make one bucket.
+
+        Args:
+            scores: of the targets.
+            bucket: positions.
+            floor: the least loss that is possible for each, where that is known.
+        """
         return replace(
             self,
             loss_nats=float(scores.nats.double().mean()),
+            floor_nats=None if floor is None else float(floor.mean()),
             accuracy=float(scores.hits.double().mean()),
             tokens_scored=len(scores.nats),
-            per_position=buckets(scores, width=bucket),
+            per_position=buckets(scores, width=bucket, floor=floor),
         )
 
 
-def buckets(scores: Scores, *, width: int) -> list[Bucket]:
+def buckets(
+    scores: Scores, *, width: int, floor: Float64[Tensor, " n"] | None = None
+) -> list[Bucket]:
     """Mean loss by position, `width` positions at a time; buckets without a target are left out."""
     index = scores.place // width
     tokens = index.bincount()
     total = index.bincount(weights=scores.nats.double())
+    least = None if floor is None else index.bincount(weights=floor)
     return [
         Bucket(
             start=number * width,
             stop=(number + 1) * width,
             loss_nats=float(total[number] / tokens[number]),
             tokens=int(tokens[number]),
+            floor_nats=None if least is None else float(least[number] / tokens[number]),
         )
         for number in tokens.nonzero().flatten().tolist()
     ]

@@ -11,11 +11,12 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from jaxtyping import Float64, Int64
+from jaxtyping import Float64, Integer
 from torch import Tensor
 
 from andrea_exp.component import Refusal
 from andrea_exp.evaluate.config import EvaluationConfig
+from andrea_exp.evaluate.floor import Floor
 from andrea_exp.evaluate.length_row import LengthRow
 from andrea_exp.evaluate.protocol import Window
 from andrea_exp.evaluate.score import Scores, score
@@ -27,24 +28,54 @@ from andrea_exp.position.beyond import Beyond
 
 
 def lengths(
-    model: Decoder, validation: Int64[np.ndarray, " N"], *, config: EvaluationConfig
+    model: Decoder,
+    validation: Integer[np.ndarray, " N"],
+    *,
+    config: EvaluationConfig,
+    floor: Floor | None = None,
 ) -> list[LengthRow]:
     """Rows by length (T is always among them), then policy, then protocol.
 
     Up to T the declared policy is scored alone, since all policies are the same there; past T the
     further ones of the configuration follow, for schemes with trained rows.
 
+    Args:
+        model: after training.
+        validation: the text.
+        config: which lengths, targets and policies.
+        floor: the best possible predictor of the text; without one, rows have no floor.
+
     Raises:
         Refusal: the text has no window of T and its last target.
         ValueError: a length is not a whole number of tokens.
     """
-    study = _Study.of(model, validation, config=config)
+    study = _Study.of(model, validation, config=config, floor=floor)
     return [
         row
         for length in config.lengths(model.sizes.context)
         for beyond in study.policies(length)
         for row in study.rows(length, beyond)
     ]
+
+
+def block_sample(num_tokens: int, *, context: int, config: EvaluationConfig) -> Sample:
+    """The targets that the block protocol scores, the same at every length.
+
+    Raises:
+        Refusal: the text has no window of `context` and its last target.
+    """
+    if num_tokens <= context:
+        raise Refusal(
+            f"the validation text has {num_tokens} tokens, fewer than one window of "
+            f"model.context={context} and its last target; give it more text"
+        )
+    longest = _longest(num_tokens, context=context, config=config)
+    return sample(num_tokens, longest=longest, targets=config.block_targets)
+
+
+def _longest(num_tokens: int, *, context: int, config: EvaluationConfig) -> int:
+    """The longest length for which there is text."""
+    return max(length for length in config.lengths(context) if length < num_tokens)
 
 
 def loss_at_trained(rows: list[LengthRow]) -> float:
@@ -59,13 +90,20 @@ def loss_at_trained(rows: list[LengthRow]) -> float:
     raise ValueError("no row holds the block loss at the trained length; take those of `lengths`")
 
 
+def floor_at_trained(rows: list[LengthRow]) -> float | None:
+    """The least loss possible on the targets of `loss_at_trained`; None if it is unknown."""
+    same = (row.floor_nats for row in rows if row.factor == 1 and row.protocol == "block")
+    return next(same, None)
+
+
 @dataclass(kw_only=True, frozen=True)
 class _Study:
     """What the rows of one model share: the text, and which of its targets are scored."""
 
     model: Decoder
-    tokens: Int64[Tensor, " N"]
+    tokens: Integer[Tensor, " N"]
     config: EvaluationConfig
+    floor: Floor | None
     block: Sample
     sliding: Sample
     """A part of `block`, as overlapping windows cost many times as much."""
@@ -74,20 +112,21 @@ class _Study:
 
     @classmethod
     def of(
-        cls, model: Decoder, validation: Int64[np.ndarray, " N"], *, config: EvaluationConfig
+        cls,
+        model: Decoder,
+        validation: Integer[np.ndarray, " N"],
+        *,
+        config: EvaluationConfig,
+        floor: Floor | None,
     ) -> "_Study":
         count, trained = len(validation), model.sizes.context
-        if count <= trained:
-            raise Refusal(
-                f"the validation text has {count} tokens, fewer than one window of "
-                f"model.context={trained} and its last target; give it more text"
-            )
-        longest = max(length for length in config.lengths(trained) if length < count)
-        targets = sample(count, longest=longest, targets=config.block_targets)
+        targets = block_sample(count, context=trained, config=config)
+        longest = _longest(count, context=trained, config=config)
         return cls(
             model=model,
             tokens=torch.from_numpy(validation),
             config=config,
+            floor=floor,
             block=targets,
             sliding=targets.part(config.sliding_targets),
             ends=anchors(count, longest=longest, tail=config.tail(trained), count=config.anchors),
@@ -136,7 +175,11 @@ class _Study:
     def _with_scores(self, row: LengthRow, beyond: Beyond | None, targets: Sample) -> LengthRow:
         windows = targets.windows(length=row.length, stride=row.stride or row.length)
         scores = self._score(windows, length=row.length, beyond=beyond)
-        return row.with_scores(scores, bucket=self.config.bucket(self.model.sizes.context))
+        return row.with_scores(
+            scores,
+            floor=None if self.floor is None else self.floor.nats(windows),
+            bucket=self.config.bucket(self.model.sizes.context),
+        )
 
     def _with_tail(self, row: LengthRow, beyond: Beyond | None) -> LengthRow:
         if row.length < self.config.tail(self.model.sizes.context):

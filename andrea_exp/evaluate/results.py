@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from andrea_exp.evaluate.ledger import Ledger
 from andrea_exp.evaluate.length_row import LengthRow
+from andrea_exp.evaluate.slots import SlotLoss
 from andrea_exp.evaluate.smoothness import Smoothness
 
 SCHEMA = 1
@@ -32,7 +33,8 @@ class Final:
     val_loss_nats: float | None
     """Block, at the trained length."""
     floor_nats: float | None
-    """Exact entropy of the data, where it is known."""
+    """Where it is known, what the best possible predictor loses on the targets of `val_loss_nats`,
+    shown the same windows; for data without such a predictor, their exact entropy per token."""
     unigram_nats: float | None
     uniform_nats: float | None
     """ln V of the ids that can occur."""
@@ -46,6 +48,8 @@ class Results:
     schema: int
     cost: Ledger
     lengths: list[LengthRow]
+    slots: list[SlotLoss] | None
+    """None for data that cannot tell what a token is in its sentence."""
     smoothness: Smoothness
     geometry: None
     """Not measured yet."""

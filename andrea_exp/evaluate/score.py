@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Int64, Integer
 from torch import Tensor
 
 from andrea_exp.evaluate.protocol import Window, narrowed
@@ -43,7 +43,7 @@ class _Batch(NamedTuple):
 
 def score(
     model: Decoder,
-    tokens: Int64[Tensor, " N"],
+    tokens: Integer[Tensor, " N"],
     windows: Sequence[Window],
     *,
     length: int,
@@ -54,7 +54,8 @@ def score(
 
     Args:
         model: dropout is switched off for the time of the call.
-        tokens: the text that the windows index.
+        tokens: the text that the windows index, on the CPU. It may be a large file that is mapped
+            into memory: no more than the tokens of one batch is copied.
         windows: no longer than `length`.
         length: the evaluated length; a shorter window counts as the beginning of one, which
             decides how far `interpolate` stretches.
@@ -68,7 +69,6 @@ def score(
     limit = shown(model.position, length=length, beyond=beyond)
     views = narrowed(windows, limit=limit)
     weight = model.embedding.token_rows()
-    tokens = tokens.to(weight.device)
     total = sum(view.stop - view.first for view in views)
     nats = torch.empty(total, dtype=torch.promote_types(weight.dtype, torch.float32))
     hits = torch.empty(total, dtype=torch.bool)
@@ -76,7 +76,7 @@ def score(
     model.eval()
     try:
         for batch in _batches(views, batch_tokens=batch_tokens):
-            positions = Positions.first(batch.size, length=min(length, limit), device=tokens.device)
+            positions = Positions.first(batch.size, length=min(length, limit), device=weight.device)
             found = _forward(model, tokens, batch, positions=positions, beyond=beyond)
             slots = batch.slots[:, None] + torch.arange(batch.size - batch.skip)
             nats[slots], hits[slots] = found[0].cpu(), found[1].cpu()
@@ -103,16 +103,17 @@ def places(windows: Sequence[Window]) -> Int64[Tensor, " n"]:
 @torch.inference_mode()
 def _forward(
     model: Decoder,
-    tokens: Int64[Tensor, " N"],
+    tokens: Integer[Tensor, " N"],
     batch: _Batch,
     *,
     positions: Positions,
     beyond: Beyond | None,
 ) -> tuple[Float[Tensor, "B S"], Bool[Tensor, "B S"]]:
     """Losses and hits of the scored targets; the head sees no other state."""
-    place = batch.starts.to(tokens.device)[:, None] + positions.index
-    hidden = model.hidden(tokens[place], positions=positions, beyond=beyond)[:, batch.skip :]
-    targets = tokens[place[:, batch.skip :] + 1]
+    place = batch.starts[:, None] + torch.arange(batch.size + 1)
+    ids = tokens[place].long().to(positions.index.device)
+    hidden = model.hidden(ids[:, :-1], positions=positions, beyond=beyond)[:, batch.skip :]
+    targets = ids[:, batch.skip + 1 :]
     return model.nats(hidden, targets), model.logits(hidden).argmax(dim=-1) == targets
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from andrea_exp.component import Refusal
-from andrea_exp.record.atomic import write_atomically
+from andrea_exp.atomic import write_atomically
 
 SCHEMA = 1
 """Version of the layout of results; it grows when a key changes its meaning or goes."""

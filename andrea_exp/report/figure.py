@@ -132,6 +132,22 @@ def baselines(axes: "Axes", levels: Mapping[str, float], *, side: Literal["left"
         )
 
 
+def floor_line(axes: "Axes", curve: Curve) -> None:
+    """The least loss possible at each x, named below its right end; to be drawn last."""
+    axes.plot(curve.x, curve.y, color=MUTED.light, linewidth=1.1, linestyle=(0, (1, 2)))
+    axes.annotate(
+        f"floor {curve.y[-1]:.2f}",
+        (curve.x[-1], curve.y[-1]),
+        xytext=(0, -9),
+        textcoords="offset points",
+        ha="right",
+        color=MUTED.light,
+        fontsize=7.5,
+    )
+    low, high = axes.get_ylim()
+    axes.set_ylim(low - 0.05 * (high - low), high)
+
+
 def mark_trained_length(axes: "Axes", length: float) -> None:
     """A vertical line where the training windows end."""
     axes.axvline(length, color=MUTED.light, linewidth=1)

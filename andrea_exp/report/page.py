@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from andrea_exp.component import Refusal
-from andrea_exp.record.atomic import write_atomically
+from andrea_exp.atomic import write_atomically
 from andrea_exp.record.reader import RunRecord, discover, load
 from andrea_exp.report import palette
 from andrea_exp.report.cautions import cautions
@@ -17,6 +17,7 @@ from andrea_exp.report.sections import (
     positions,
     provenance,
     seeds,
+    slots,
     smoothness,
     summary,
     tails,
@@ -33,6 +34,7 @@ SECTIONS = (
     tails.SECTION,
     seeds.SECTION,
     positions.SECTION,
+    slots.SECTION,
     smoothness.SECTION,
     throughput.SECTION,
     faults.SECTION,

@@ -1,6 +1,7 @@
 """One id per UTF-8 byte: id and byte value are the same, and 256 begins a document."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -8,7 +9,7 @@ import numpy as np
 from jaxtyping import Int64
 from typing_extensions import override
 
-from andrea_exp.tokenizer.base import Tokenizer, TokenizerConfig, without_bos
+from andrea_exp.tokenizer.base import Tokenizer, TokenizerConfig, utf8, without_bos
 
 _BOS = 256
 _ASCII = 128
@@ -24,7 +25,19 @@ class BytesConfig(TokenizerConfig):
         return _BOS + 1
 
     @override
+    def is_learned(self) -> bool:
+        return False
+
+    @override
+    def identity(self) -> str:
+        return self.name
+
+    @override
     def fit(self, texts: Iterable[str]) -> "Bytes":
+        return Bytes()
+
+    @override
+    def restore(self, state: str) -> "Bytes":
         return Bytes()
 
 
@@ -44,15 +57,14 @@ class Bytes(Tokenizer):
 
     @override
     def encode(self, text: str) -> Int64[np.ndarray, " n"]:
-        try:
-            encoded = text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise ValueError(
-                f"character {text[error.start]!r} (U+{ord(text[error.start]):04X}) at index "
-                f"{error.start} is half of a surrogate pair and has no UTF-8 bytes; "
-                "remove it from the text"
-            ) from error
-        return np.frombuffer(encoded, dtype=np.uint8).astype(np.int64)
+        return _ids(utf8(text))
+
+    @override
+    def encode_pieces(self, pieces: Iterable[str]) -> Iterator[Int64[np.ndarray, " n"]]:
+        offset = 0
+        for piece in pieces:
+            yield _ids(utf8(piece, offset=offset))
+            offset += len(piece)
 
     @override
     def decode(self, ids: Int64[np.ndarray, " n"]) -> str:
@@ -65,3 +77,11 @@ class Bytes(Tokenizer):
         if token == _BOS:
             return "<bos>"
         return repr(chr(token)) if token < _ASCII else f"0x{token:02X}"
+
+    @override
+    def state(self) -> str:
+        return json.dumps({"name": "bytes"})
+
+
+def _ids(encoded: bytes) -> Int64[np.ndarray, " n"]:
+    return np.frombuffer(encoded, dtype=np.uint8).astype(np.int64)

@@ -1,6 +1,7 @@
 """One id per character of the training text, in the order of their code points."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -8,7 +9,7 @@ import numpy as np
 from jaxtyping import Int64, UInt32
 from typing_extensions import override
 
-from andrea_exp.tokenizer.base import Tokenizer, TokenizerConfig, without_bos
+from andrea_exp.tokenizer.base import NoIdError, Tokenizer, TokenizerConfig, without_bos
 
 _NUM_CODE_POINTS = 0x110000
 
@@ -26,11 +27,24 @@ class CharsConfig(TokenizerConfig):
         return None
 
     @override
+    def is_learned(self) -> bool:
+        return False
+
+    @override
+    def identity(self) -> str:
+        return f"{self.name} bos={self.bos}"
+
+    @override
     def fit(self, texts: Iterable[str]) -> "Chars":
         occurs = np.zeros(_NUM_CODE_POINTS, dtype=np.bool_)
         for text in texts:
             occurs[_code_points(text)] = True
         return Chars(code_points=np.flatnonzero(occurs).astype(np.uint32), has_bos=self.bos)
+
+    @override
+    def restore(self, state: str) -> "Chars":
+        alphabet = json.loads(state)["alphabet"]
+        return Chars(code_points=np.array(alphabet, dtype=np.uint32), has_bos=self.bos)
 
 
 @final
@@ -56,16 +70,14 @@ class Chars(Tokenizer):
 
     @override
     def encode(self, text: str) -> Int64[np.ndarray, " n"]:
-        ids = self._ids[np.minimum(_code_points(text), len(self._ids) - 1)]
-        unknown = np.flatnonzero(ids < 0)
-        if len(unknown):
-            place = int(unknown[0])
-            raise ValueError(
-                f"character {text[place]!r} (U+{ord(text[place]):04X}) at index {place} does not "
-                "occur in the training text and has no id; remove it, or use tokenizer=bytes, "
-                "which has ids for every text"
-            )
-        return ids
+        return self._encode(text, offset=0)
+
+    @override
+    def encode_pieces(self, pieces: Iterable[str]) -> Iterator[Int64[np.ndarray, " n"]]:
+        offset = 0
+        for piece in pieces:
+            yield self._encode(piece, offset=offset)
+            offset += len(piece)
 
     @override
     def decode(self, ids: Int64[np.ndarray, " n"]) -> str:
@@ -75,6 +87,22 @@ class Chars(Tokenizer):
     @override
     def label(self, token: int) -> str:
         return "<bos>" if token == self._bos else repr(chr(self._code_points[token]))
+
+    @override
+    def state(self) -> str:
+        alphabet: list[int] = self._code_points.tolist()
+        return json.dumps({"name": "chars", "alphabet": alphabet, "bos": self._bos is not None})
+
+    def _encode(self, text: str, *, offset: int) -> Int64[np.ndarray, " n"]:
+        ids = self._ids[np.minimum(_code_points(text), len(self._ids) - 1)]
+        unknown = np.flatnonzero(ids < 0)
+        if len(unknown):
+            reason = (
+                "does not occur in the training text and has no id; remove it, or use "
+                "tokenizer=bytes, which has ids for every text"
+            )
+            raise NoIdError(text, index=int(unknown[0]), offset=offset, reason=reason)
+        return ids
 
 
 # Surrogates pass, so that a text with a lone one comes back as it was.

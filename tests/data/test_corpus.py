@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from andrea_exp.component import Refusal
-from andrea_exp.data.corpus import Corpus, Document, Tokens
+from andrea_exp.data.corpus import Corpus
+from andrea_exp.data.document import Document
+from andrea_exp.data.tokens import StoredTokens
 from andrea_exp.tokenizer.base import TokenizerConfig
 from andrea_exp.tokenizer.bytes import Bytes, BytesConfig
 from andrea_exp.tokenizer.chars import CharsConfig
@@ -115,7 +117,7 @@ def test_a_mark_at_the_end_of_files_would_be_caught():
         np.array([*tokenizer.encode(text), tokenizer.bos], dtype=np.uint16)
         for text in letters(lengths)
     ]
-    tokens = Tokens(ids=np.concatenate(ends), starts=[0, 4, 10, 13])
+    tokens = StoredTokens(np.concatenate(ends), digest="0, 4, 10, 13")
     data = Corpus(train=tokens, validation=tokens, tokenizer=tokenizer)
     with pytest.raises(AssertionError):
         assert_beginnings_stand_where_files_start(data, lengths=lengths)

@@ -8,7 +8,8 @@ import pytest
 from torch.utils.data import DataLoader
 
 from andrea_exp.data.base import Batch, Data
-from andrea_exp.data.corpus import Corpus, Document
+from andrea_exp.data.corpus import Corpus
+from andrea_exp.data.document import Document
 from andrea_exp.data.noise import Noise
 from andrea_exp.data.stream import BatchStream
 from andrea_exp.tokenizer.bytes import BytesConfig

@@ -1,8 +1,10 @@
 import math
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
+from andrea_exp.evaluate import baselines as module
 from andrea_exp.evaluate.baselines import baselines
 
 TRAIN = np.array([0, 1, 0, 1, 0, 2])
@@ -60,3 +62,37 @@ def test_one_training_token_and_a_large_vocabulary_work():
 def test_a_text_without_a_target_is_refused():
     with pytest.raises(ValueError, match="1 validation tokens have no target"):
         baselines(TRAIN, np.array([1]), vocab=3)
+
+
+def assert_same_lines(found: module.Baselines, expected: module.Baselines):
+    assert found.unigram_nats == pytest.approx(expected.unigram_nats, rel=1e-12)
+    assert found.bigram_nats == pytest.approx(expected.bigram_nats, rel=1e-12)
+
+
+TEXT = np.array([0, 3, 1, 1, 2, 3, 0, 0, 1, 3, 2])
+
+
+@pytest.mark.parametrize("length", [2, 3, 4, 5, 7, 11])
+def test_a_text_is_scored_alike_in_chunks(monkeypatch: pytest.MonkeyPatch, length: int):
+    whole = baselines(TRAIN, TEXT[:length], vocab=4)
+    monkeypatch.setattr(module, "_CHUNK", 3)
+    assert_same_lines(baselines(TRAIN, TEXT[:length], vocab=4), whole)
+
+
+def test_chunks_that_share_no_token_would_be_caught(monkeypatch: pytest.MonkeyPatch):
+    whole = baselines(TRAIN, TEXT, vocab=4)
+
+    def apart(tokens: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+        return np.split(tokens, [3, 6, 9])
+
+    monkeypatch.setattr(module, "_chunks", apart)
+    with pytest.raises(AssertionError):
+        assert_same_lines(baselines(TRAIN, TEXT, vocab=4), whole)
+
+
+def test_the_integer_type_of_a_text_makes_no_difference():
+    narrow = TEXT.astype(np.uint8)
+    assert baselines(TRAIN, narrow, vocab=4) == baselines(TRAIN, TEXT, vocab=4)
+    wide = np.array([300, 511, 300], dtype=np.uint16)  # 300 * 512 needs more than 16 bits
+    train = np.array([300, 511] * 5)
+    assert baselines(train, wide, vocab=512) == baselines(train, wide.astype(np.int64), vocab=512)

@@ -141,8 +141,8 @@ def test_a_factor_that_gives_no_whole_number_is_refused_by_its_name():
 def test_a_row_is_json_with_the_contracts_keys():
     rows = lengths(built(), TEXT, config=config())
     keys = (
-        "length factor protocol stride beyond status reason loss_nats tail_loss_nats rise_nats "
-        "rise_se accuracy exact_match tokens_scored per_position"
+        "length factor protocol stride beyond status reason loss_nats floor_nats tail_loss_nats "
+        "rise_nats rise_se accuracy exact_match tokens_scored per_position"
     )
     for row in rows:
         assert " ".join(dataclasses.asdict(row)) == keys
@@ -156,4 +156,4 @@ def test_buckets_hold_the_mean_of_their_positions_and_leave_out_empty_ones():
         place=torch.tensor([0, 1, 7, 0]),
     )
     found = [dataclasses.astuple(bucket) for bucket in buckets(scores, width=3)]
-    assert found == [(0, 3, 2.0, 3), (6, 9, 6.0, 1)]
+    assert found == [(0, 3, 2.0, 3, None), (6, 9, 6.0, 1, None)]

@@ -222,3 +222,15 @@ def test_dropout_is_off_while_scoring_and_the_mode_is_given_back():
 
     assert torch.equal(run(), run())
     assert model.training
+
+
+@pytest.mark.parametrize("kind", [torch.uint8, torch.uint16, torch.int32])
+def test_the_integer_type_of_the_text_makes_no_difference(kind: torch.dtype):
+    model = learned()
+    windows = block(len(TEXT), length=T)
+    wide, narrow = (
+        score(model, tokens, windows, length=T, beyond=None, batch_tokens=2 * T)
+        for tokens in (TEXT, TEXT.to(kind))
+    )
+    assert torch.equal(narrow.nats, wide.nats)
+    assert torch.equal(narrow.hits, wide.hits)

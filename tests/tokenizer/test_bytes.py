@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from andrea_exp.tokenizer.base import NoIdError
 from andrea_exp.tokenizer.bytes import Bytes, BytesConfig
 
 Ids = npt.NDArray[np.int64]
@@ -64,3 +65,21 @@ def test_half_a_surrogate_pair_is_refused_with_its_place():
 def test_labels_show_characters_where_a_byte_is_one():
     labels = [Bytes().label(token) for token in (97, 32, 10, 127, 128, 255, 256)]
     assert labels == ["'a'", "' '", r"'\n'", r"'\x7f'", "0x80", "0xFF", "<bos>"]
+
+
+@given(st.lists(st.text()))
+def test_a_text_in_pieces_has_the_ids_of_the_whole(pieces: list[str]):
+    found = [token for ids in tokenizer.encode_pieces(pieces) for token in ids.tolist()]
+    assert found == tokenizer.encode("".join(pieces)).tolist()
+
+
+def test_half_a_surrogate_pair_in_a_later_piece_is_placed_in_the_whole_text():
+    with pytest.raises(NoIdError, match="at index 5") as refused:
+        list(tokenizer.encode_pieces(["abc", "d", "e\ud83d"]))
+    assert refused.value.index == 5
+
+
+def test_its_state_makes_it_again():
+    config = BytesConfig(name="bytes")
+    assert config.restore(tokenizer.state()).state() == tokenizer.state()
+    assert not config.is_learned()

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from andrea_exp.tokenizer.base import NoIdError
 from andrea_exp.tokenizer.chars import CharsConfig
 
 with_bos = CharsConfig(name="chars", bos=True)
@@ -81,3 +82,30 @@ def test_an_unknown_character_is_refused_with_its_place(text: str, message: str)
 def test_labels_are_the_characters_as_python_writes_them():
     tokenizer = with_bos.fit(training_texts)
     assert [tokenizer.label(token) for token in (0, 1, 5, 7)] == [r"'\n'", "'e'", "'é'", "<bos>"]
+
+
+@given(st.lists(st.text()))
+def test_a_text_in_pieces_has_the_ids_of_the_whole(pieces: list[str]):
+    tokenizer = without_bos.fit(pieces)
+    found = [token for ids in tokenizer.encode_pieces(pieces) for token in ids.tolist()]
+    assert found == tokenizer.encode("".join(pieces)).tolist()
+
+
+def test_an_unknown_character_in_a_later_piece_is_placed_in_the_whole_text():
+    with pytest.raises(NoIdError, match=r"'x' \(U\+0078\) at index 5") as refused:
+        list(with_bos.fit(training_texts).encode_pieces(["hel", "l", "ox"]))
+    assert refused.value.index == 5
+
+
+@pytest.mark.parametrize("config", [with_bos, without_bos])
+def test_its_state_makes_it_again(config: CharsConfig):
+    tokenizer = config.fit(training_texts)
+    again = config.restore(tokenizer.state())
+    assert again.state() == tokenizer.state()
+    assert (again.size, again.bos) == (tokenizer.size, tokenizer.bos)
+    assert again.encode("hello").tolist() == tokenizer.encode("hello").tolist()
+
+
+def test_its_identity_tells_whether_documents_have_a_beginning():
+    assert with_bos.identity() != without_bos.identity()
+    assert not with_bos.is_learned()

@@ -1,20 +1,22 @@
 """Loss against the length of the window, under both protocols, past T by a declared policy."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 from markupsafe import Markup
 
 from andrea_exp.report.arms import Policy, column_head, factors, policies
 from andrea_exp.report.figure import (
+    Curve,
     arm_lines,
     baselines,
+    floor_line,
     length_axis,
     mark_trained_length,
     panel,
 )
-from andrea_exp.report.format import MISSING, count, multiple, quantity
+from andrea_exp.report.format import MISSING, count, fixed, multiple, quantity
 from andrea_exp.report.markup import Cell, Column, data_table, legend, panels, paragraph
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.spread import written
@@ -66,7 +68,13 @@ def paint_lengths(axes: "Axes", *, table: Table, shown: Sequence[Policy], protoc
     length_axis(axes, sorted(lengths.unique()), trained=table.trained_length)
     if table.trained_length is not None:
         mark_trained_length(axes, table.trained_length)
-    baselines(axes, _near(axes, table), side="left")
+    floor = _floor(table, protocol=protocol, by="length")
+    levels = _near(axes, table)
+    if floor.x:
+        levels.pop("floor", None)
+    baselines(axes, levels, side="left")
+    if floor.x:
+        floor_line(axes, floor)
     axes.set_ylabel("loss, nats per token")
 
 
@@ -75,6 +83,14 @@ def _near(axes: "Axes", table: Table) -> dict[str, float]:
     low, high = axes.get_ylim()
     reach = high + 0.35 * (high - low)
     return {name: level for name, level in table.baselines.items() if low <= level <= reach}
+
+
+def _floor(table: Table, *, protocol: str, by: Literal["length", "factor"]) -> Curve:
+    """The least loss possible at each length where it is known and the same for all runs."""
+    known = table.lengths.filter(pl.col("protocol") == protocol).drop_nulls("floor_nats")
+    found = known.group_by(by).agg(low=pl.col("floor_nats").min(), high=pl.col("floor_nats").max())
+    shared = found.filter(pl.col("high") - pl.col("low") < 1e-9).sort(by)
+    return Curve(shared.get_column(by).to_list(), shared.get_column("low").to_list())
 
 
 def _figure(table: Table, found: Sequence[Policy], *, protocol: str) -> Markup:
@@ -117,7 +133,10 @@ def _table(table: Table, found: Sequence[Policy], *, protocol: str) -> Markup:
         caption=f"Loss in nats per token, {protocol} protocol, by length of the window in tokens."
         f"{step} {_targets(rows)}",
         columns=columns,
-        rows=[_row(table, policy, protocol=protocol) for policy in found],
+        rows=[
+            *(_row(table, policy, protocol=protocol) for policy in found),
+            *_floor_row(table, protocol=protocol),
+        ],
     )
 
 
@@ -152,6 +171,14 @@ def _row(table: Table, policy: Policy, *, protocol: str) -> list[Cell]:
         for factor in factors(table)
     ]
     return [policy.arm, policy.beyond, *cells]
+
+
+def _floor_row(table: Table, *, protocol: str) -> list[list[Cell]]:
+    """What the best possible predictor of the data loses, if that is known."""
+    floor = _floor(table, protocol=protocol, by="factor")
+    known = dict(zip(floor.x, floor.y, strict=True))
+    cells = [fixed(known.get(factor)) for factor in factors(table)]
+    return [["floor: the best possible", MISSING, *cells]] if known else []
 
 
 def _refusals(table: Table) -> Markup:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from andrea_exp.report.arms import Policy, policies
-from andrea_exp.report.figure import Curve, arm_lines, mark_trained_length, panel
+from andrea_exp.report.figure import Curve, arm_lines, floor_line, mark_trained_length, panel
 from andrea_exp.report.format import fixed, multiple
 from andrea_exp.report.markup import legend, panels, paragraph
 from andrea_exp.report.palette import Style
@@ -40,8 +40,8 @@ def _html(table: Table) -> Markup:
         "see almost no text before them. Past T, each line carries its policy."
     )
     figures = [
-        _figure(table, at_trained, title="Windows of the trained length T", key="trained"),
-        *([_figure(table, far, title=f"Windows of {multiple(longest)}", key="far")] if far else []),
+        _figure(table, at_trained, factor=1, key="trained"),
+        *([_figure(table, far, factor=longest, key="far")] if far else []),
     ]
     looks = {profile.label: profile.style for profile in far}
     shown = list(looks.values())
@@ -83,10 +83,27 @@ def _scored_factors(run: Run) -> list[float]:
     return [row["factor"] for row in _block_rows(run) if row["per_position"]]
 
 
-def _figure(table: Table, profiles: Sequence[Profile], *, title: str, key: str) -> Markup:
+def _floor(table: Table, *, factor: float) -> Curve:
+    """The least loss possible at each position where it is known and the same for all runs."""
+    found = {
+        tuple((_middle(bucket), bucket.get("floor_nats")) for bucket in row["per_position"] or [])
+        for run in table.completed
+        for row in _block_rows(run)
+        if row["factor"] == factor
+    }
+    points = found.pop() if len(found) == 1 else ()
+    known = [(place, level) for place, level in points if level is not None]
+    return Curve([place for place, _ in known], [level for _, level in known])
+
+
+def _figure(table: Table, profiles: Sequence[Profile], *, factor: float, key: str) -> Markup:
+    floor = _floor(table, factor=factor)
+
     def paint(axes: "Axes") -> None:
         for profile in profiles:
             arm_lines(axes, profile.curves, style=profile.style, every_point=False)
+        if floor.x:
+            floor_line(axes, floor)
         last = max(x for profile in profiles for curve in profile.curves for x in curve.x)
         _position_axis(axes, last=last)
         if table.trained_length is not None and last > table.trained_length:
@@ -94,7 +111,12 @@ def _figure(table: Table, profiles: Sequence[Profile], *, title: str, key: str) 
         axes.set_xlabel("position in the window, tokens from its start")
         axes.set_ylabel("loss, nats per token")
 
-    return panel(paint, key=f"positions-{key}", title=title, description=_description(profiles))
+    return panel(
+        paint,
+        key=f"positions-{key}",
+        title=f"Windows of {multiple(factor)}" if factor > 1 else "Windows of the trained length T",
+        description=_description(profiles),
+    )
 
 
 def _position_axis(axes: "Axes", *, last: float) -> None:

@@ -60,7 +60,11 @@ def _figure(
                 ],
             )
         low, high = axes.get_ylim()
-        levels = {name: level for name, level in table.baselines.items() if low <= level <= high}
+        levels = {
+            name: level
+            for name, level in table.baselines.items()
+            if low <= level <= high or name == "floor"
+        }
         baselines(axes, levels if first_step else table.baselines, side="right")
         whole_numbers(axes)
         axes.set_xlabel("optimizer step")

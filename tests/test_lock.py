@@ -9,13 +9,13 @@ import pytest
 
 import andrea_exp
 from andrea_exp.component import Refusal
-from andrea_exp.record.lock import exclusive, is_locked
+from andrea_exp.lock import exclusive, is_locked
 
 ROOT = Path(andrea_exp.__file__).parents[1]
 HOLD = """
 import sys, time
 from pathlib import Path
-from andrea_exp.record.lock import exclusive
+from andrea_exp.lock import exclusive
 with exclusive(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -24,7 +24,7 @@ TRY = """
 import sys
 from pathlib import Path
 from andrea_exp.component import Refusal
-from andrea_exp.record.lock import exclusive, is_locked
+from andrea_exp.lock import exclusive, is_locked
 print("locked" if is_locked(Path(sys.argv[1])) else "free")
 try:
     with exclusive(Path(sys.argv[1])):

@@ -17,6 +17,11 @@ from pathlib import Path
 
 from andrea_exp.component import Refusal
 
+
+class Busy(Refusal):
+    """Somebody else holds the lock."""
+
+
 _held: dict[tuple[int, int], int] = {}  # (device, inode) of a lock file -> process that holds it
 
 
@@ -27,10 +32,11 @@ def exclusive(path: Path) -> Generator[None]:
     A forked child does not inherit the lock, and does not keep it alive after its parent.
 
     Raises:
-        Refusal: it is held already, by another process or this one, or cannot be taken here.
+        Busy: it is held already, by another process or this one.
+        Refusal: it cannot be taken here.
     """
     if _held_here(path):
-        raise Refusal(f"{path.parent} is in use by this very process ({os.getpid()})")
+        raise Busy(f"{path.parent} is in use by this very process ({os.getpid()})")
     try:
         file = path.open("a+", encoding="utf-8")
     except OSError as error:
@@ -43,7 +49,7 @@ def exclusive(path: Path) -> Generator[None]:
             except (BlockingIOError, PermissionError) as error:
                 file.seek(0)
                 holder = file.read().strip() or "another process"
-                raise Refusal(
+                raise Busy(
                     f"{path.parent} is in use by {holder}; wait until it ends, or end it"
                 ) from error
             status = os.fstat(file.fileno())
