@@ -67,11 +67,11 @@ class Walk:
                     train_loss_nats=outcome.train_loss_nats,
                     throughput=_throughput(outcome),
                 )
+            self._write(model, results=results)
+            show(logger, replace(load(self._directory), status=Status.completed))
         except BaseException:
             logger.finish({}, failed=True)
             raise
-        self._write(model, results=results)
-        show(logger, replace(load(self._directory), status=Status.completed))
         logger.finish(asdict(results.final), failed=False)
         self._record(replace(self._manifest, wandb=logger.identity()))
         return Status.completed

@@ -48,7 +48,10 @@ def option_class(base: type[C], name: object, *, path: str) -> type[C]:
     except ModuleNotFoundError as error:
         if error.name != f"{package}.{name}":
             raise
-        raise Refusal(f"{path}.name={name}: there is no module {package}.{name}") from error
+        raise Refusal(
+            f"{path}.name={name}: there is no module {package}.{name}; "
+            f"choose an option with {path.replace('.', '/')}="
+        ) from error
     found = [
         member
         for member in vars(module).values()
@@ -84,19 +87,22 @@ def _fill(cls: type[C], values: object, *, path: str) -> C:
         typed = _typed({key: hints[key] for key in leaves}, leaves)
         return cls(**typed, **nodes)
     except ValueError as error:
-        raise Refusal(f"{path}: {error}" if path else str(error)) from error
+        raise Refusal(f"{path}.{error}" if path else str(error)) from error
 
 
 def _typed(hints: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Leaves converted and checked by OmegaConf: enums from names, no unit or type guessed."""
+    for key, value in values.items():
+        if typing.get_origin(hints[key]) is list and not isinstance(value, list):
+            raise ValueError(f"{key}={value} must be a list, such as {key}=[{value}]")
     schema = dataclasses.make_dataclass("Leaves", list(hints.items()))
     try:
         return vars(
             OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(schema), dict(values)))
         )
     except OmegaConfBaseException as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"{error.full_key}={values.get(str(error.full_key))}: {reason}") from error
+        key = str(error.full_key).partition("[")[0]
+        raise ValueError(f"{key}={values[key]}: {str(error).splitlines()[0]}") from error
 
 
 def _config_class(hint: Any) -> type[Config] | None:

@@ -17,8 +17,6 @@ from tests import options
 from tests.train import toy
 
 WORKERS = 2
-# Python 3.12 warns wherever a process with threads forks; loaders do, and numpy has threads.
-pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 
 
 @pytest.fixture(scope="module")
