@@ -120,6 +120,14 @@ def test_a_signal_in_the_last_step_is_not_lost(tmp_path: Path, whole: toy.Traine
     assert is_same(resumed, whole)
 
 
+def test_a_signal_after_the_last_step_is_not_lost(tmp_path: Path, whole: toy.Trained):
+    stopped = toy.train(tmp_path, sink=stop_after_row(toy.STEPS, signal.SIGTERM))
+    assert (stopped.outcome.ended, stopped.outcome.steps) == (Ended.preempted, toy.STEPS)
+    resumed = toy.train(tmp_path, resume=True)
+    assert (resumed.outcome.ended, resumed.rows) == (Ended.completed, [])
+    assert is_same(resumed, whole)
+
+
 def test_a_second_interrupt_does_not_wait(tmp_path: Path):
     def sink(_row: toy.Row) -> None:
         signal.raise_signal(signal.SIGINT)
