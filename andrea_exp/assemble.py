@@ -13,7 +13,7 @@ from andrea_exp.model.decoder import Decoder
 from andrea_exp.position.base import Position
 from andrea_exp.shapes import Sizes
 from andrea_exp.train.config import Precision
-from andrea_exp.train.runtime import reasons
+from andrea_exp.train.runtime import compile_reasons, reasons
 
 Part = TypeVar("Part")
 
@@ -89,7 +89,9 @@ class Run:
         """
         running, recipe = self.config.running, self.recipe
         dtype = torch.bfloat16 if recipe.trainer.precision is Precision.bf16 else torch.float32
-        found = reasons(running.runtime) or recipe.kernel.reasons(device=self.device, dtype=dtype)
+        found = reasons(running.runtime) + recipe.kernel.reasons(device=self.device, dtype=dtype)
+        if recipe.model.compile:
+            found += compile_reasons(running.runtime)
         if found:
             raise Refusal("\n".join(found))
         _refusing(lambda: recipe.evaluation.lengths(recipe.model.context))

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import final
 
+import torch
 from rich.console import Console
 from safetensors.torch import save_file
 
@@ -155,7 +156,7 @@ class Walk:
                 dirty=source.dirty,
                 patch=self._directory.patch_file.name if source.patch else None,
             ),
-            packages=packages(),
+            packages={**packages(), "torch": torch.__version__},  # with its build, say +cpu
             platform=this_platform(),
             device=device_name(running.runtime),
             threads=resolve_threads(running.runtime),

@@ -1,25 +1,21 @@
 """`model.compile=true` from the command line."""
 
 import math
-import os
-import shutil
-import sysconfig
 from pathlib import Path
 
 import pytest
 from safetensors.torch import load_file
 
 import andrea_exp
+from andrea_exp.train.config import Device, RuntimeConfig
+from andrea_exp.train.runtime import compile_reasons
 from tests.commands import tiny
 
-COMPILER = os.environ.get("CXX", "g++")
-HEADER = Path(sysconfig.get_path("include"), "Python.h")
+CPU = RuntimeConfig(device=Device.cpu, devices=1, threads=1, workers=0)
+MISSING = compile_reasons(CPU)
 
 
-@pytest.mark.skipif(
-    shutil.which(COMPILER) is None or not HEADER.exists(),
-    reason=f"torch.compile needs {COMPILER} and {HEADER}",
-)
+@pytest.mark.skipif(bool(MISSING), reason="; ".join(MISSING))
 @pytest.mark.slow
 def test_a_compiled_model_trains_and_is_measured(tmp_path: Path) -> None:
     words = (*tiny.WORDS, "model.compile=true", "model.num_layers=1", "trainer.max_steps=2")
