@@ -35,7 +35,7 @@ def test_more_than_one_device_is_refused_for_now():
     assert "runtime.devices=3: this version trains on one device" in reason
 
 
-def test_a_missing_compiler_is_named_before_anything_is_compiled(monkeypatch):
+def test_a_missing_compiler_is_named_before_anything_is_compiled(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
     (reason,) = (text for text in compile_reasons(toy.runtime()) if "Python.h" not in text)
     assert "model.compile=true" in reason
