@@ -10,7 +10,7 @@ JOBS ?= 2
 SOURCES = pyproject.toml constraints.txt
 INSTALL = $(VENV)/bin/python -m pip install --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check
+.PHONY: help demo test check picture
 .DEFAULT_GOAL := help
 
 help: ## print this
@@ -29,6 +29,12 @@ check: $(VENV)/.installed-check ## check style, types and the direction of impor
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/pyright --pythonpath $(VENV)/bin/python
 	$(VENV)/bin/lint-imports
+
+picture: $(VENV)/.installed-demo ## make docs/length.svg again, the picture of the README: five runs
+	@outputs=$$(mktemp -d); trap 'rm -rf "$$outputs"' EXIT; trap 'exit 130' INT TERM; \
+	$(VENV)/bin/python -m andrea_exp -m name=picture outputs="$$outputs" logger.mode=disabled \
+	  position=learned,sinusoidal,rope,alibi,none && \
+	$(VENV)/bin/python -m andrea_exp.report "$$outputs/picture" --picture docs/length.svg
 
 $(VENV)/.installed-demo: $(SOURCES) | $(VENV)/bin/pip
 	@echo 'Installing andrea_exp into $(VENV) (the first time: some minutes, since PyTorch is large)'

@@ -13,7 +13,7 @@ from andrea_exp.model.decoder import Decoder
 from andrea_exp.position.base import Position
 from andrea_exp.shapes import Sizes
 from andrea_exp.train.config import Precision
-from andrea_exp.train.runtime import reasons
+from andrea_exp.train.runtime import compile_reasons, reasons
 
 Part = TypeVar("Part")
 
@@ -89,16 +89,16 @@ class Run:
         """
         running, recipe = self.config.running, self.recipe
         dtype = torch.bfloat16 if recipe.trainer.precision is Precision.bf16 else torch.float32
-        found = reasons(running.runtime) or recipe.kernel.reasons(device=self.device, dtype=dtype)
+        found = reasons(running.runtime) + recipe.kernel.reasons(device=self.device, dtype=dtype)
+        if recipe.model.compile:
+            found += compile_reasons(running.runtime)
         if found:
             raise Refusal("\n".join(found))
-        _refusing("evaluation", lambda: recipe.evaluation.lengths(recipe.model.context))
-        _refusing(
-            "optimizer", lambda: recipe.optimizer.schedule.check(max_steps=recipe.trainer.max_steps)
-        )
+        _refusing(lambda: recipe.evaluation.lengths(recipe.model.context))
+        _refusing(lambda: recipe.optimizer.schedule.check(max_steps=recipe.trainer.max_steps))
         self.build_model(vocab=self.known_vocab() or 1, allocate=False)
         data = self.load_data()
-        _refusing("model", lambda: recipe.model.sizes(used_vocab=data.vocab))
+        _refusing(lambda: recipe.model.sizes(used_vocab=data.vocab))
         return data
 
     def warnings(self) -> list[str]:
@@ -118,10 +118,10 @@ class Run:
     def _assemble(self, used_vocab: int) -> Decoder:
         recipe = self.recipe
         kernels = recipe.kernel.build()
-        sizes = _refusing("model", lambda: recipe.model.sizes(used_vocab=used_vocab))
+        sizes = _refusing(lambda: recipe.model.sizes(used_vocab=used_vocab))
         embedding = _refusing(
-            f"embedding={recipe.embedding.name}",
             lambda: recipe.embedding.build(sizes=sizes, kernel=kernels.embedding),
+            option=f"embedding={recipe.embedding.name}",
         )
         return Decoder(
             recipe.model,
@@ -129,10 +129,10 @@ class Run:
             embedding=embedding,
             position=self._position(sizes, token_scale=embedding.scale()),
             output=_refusing(
-                f"output={recipe.output.name}",
                 lambda: recipe.output.build(
                     sizes=sizes, token_std=recipe.embedding.initial_std(sizes)
                 ),
+                option=f"output={recipe.output.name}",
             ),
             kernels=kernels,
         )
@@ -140,14 +140,14 @@ class Run:
     def _position(self, sizes: Sizes, *, token_scale: float) -> Position:
         config = self.recipe.position
         return _refusing(
-            f"position={config.name}",
             lambda: config.build(sizes=sizes, token_scale=token_scale),
+            option=f"position={config.name}",
         )
 
 
-def _refusing(part: str, build: Callable[[], Part]) -> Part:
-    """Build a part; what it refuses is said with its name in front."""
+def _refusing(build: Callable[[], Part], *, option: str | None = None) -> Part:
+    """Build a part; what an option refuses is said with its name in front."""
     try:
         return build()
     except ValueError as error:
-        raise Refusal(f"{part}: {error}") from error
+        raise Refusal(f"{option}: {error}" if option else str(error)) from error

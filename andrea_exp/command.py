@@ -21,10 +21,16 @@ def let_waiting_threads_sleep() -> None:
 def finish(command: Callable[[], int]) -> int:
     """The exit status of a command."""
     try:
-        return command()
+        status = command()
+        sys.stdout.flush()
     except Refusal as refusal:
         print(f"andrea_exp: {refusal}", file=sys.stderr)
         return REFUSED
+    except BrokenPipeError:
+        # Whoever read the output has left; nothing more may be written, at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
     except KeyboardInterrupt:
         print("andrea_exp: interrupted", file=sys.stderr)
         return INTERRUPTED
+    return status

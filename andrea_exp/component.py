@@ -53,6 +53,11 @@ def between(low: float, high: float) -> Mapping[str, Range]:
     return {"range": Range(low=low, high=high)}
 
 
+def positive_share() -> Mapping[str, Range]:
+    """Field metadata: numbers above 0, up to 1."""
+    return {"range": Range(low=0, high=1, open_low=True)}
+
+
 def fraction_below_one() -> Mapping[str, Range]:
     """Field metadata: numbers from 0 up to, but not, 1."""
     return {"range": Range(low=0, high=1, open_high=True)}
@@ -65,7 +70,11 @@ def files() -> Mapping[str, bool]:
 
 @dataclass(kw_only=True, frozen=True)
 class Config:
-    """A typed configuration node. It has no defaults: every value is written in `conf/`."""
+    """A typed configuration node. It has no defaults: every value is written in `conf/`.
+
+    What a class refuses at construction is a ValueError whose text begins with the field's name;
+    the node's own key is put in front of it.
+    """
 
     def __post_init__(self) -> None:
         """Check each field that declares a range; None stands for "not set" and passes."""

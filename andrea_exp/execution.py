@@ -1,6 +1,7 @@
 """Execute a frozen run directory: one process at a time, and a true status whatever happens."""
 
 import logging
+import shlex
 import signal
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -82,6 +83,9 @@ def execute(path: Path) -> Status:
             status = Status.failed
         ended = replace(directory.manifest(), status=status, ended_at=utc_now())
         directory.write_manifest(ended)
+        if status in (Status.interrupted, Status.preempted):
+            command = f"python -m andrea_exp.job {shlex.quote(str(path))}"
+            _LOG.warning("%s; go on with: %s", status.name, command)
     return status
 
 

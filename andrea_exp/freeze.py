@@ -36,16 +36,32 @@ def resumable(request: Request) -> RunDirectory:
     """The newest unfinished run of this name and recipe.
 
     Raises:
-        Refusal: there is none.
+        Refusal: there is none, or it was frozen to be executed in another way.
     """
-    digest = freeze(request).recipe_hash
-    found = newest_unfinished(home(request), digest)
+    asked = freeze(request)
+    found = newest_unfinished(home(request), asked.recipe_hash)
     if found is None:
         raise Refusal(
-            f"resume=true: {home(request)} has no unfinished run of this recipe ({digest}); "
-            "give the same choices as that run had, or leave out resume=true"
+            f"resume=true: {home(request)} has no unfinished run of this recipe "
+            f"({asked.recipe_hash}); give the same choices as that run had, or leave out "
+            "resume=true"
         )
+    _refuse_other_execution(found, asked)
     return found
+
+
+def _refuse_other_execution(found: RunDirectory, asked: FrozenConfig) -> None:
+    """A directory is executed as it was frozen, so words that ask for another way are refused."""
+    text = found.config_file.read_text(encoding="utf-8")
+    frozen = FrozenConfig.parse(text, source=str(found.config_file))
+    for group in ("runtime", "logger"):
+        for key, value in asked.config[group].items():
+            before = frozen.config[group].get(key)
+            if value != before:
+                raise Refusal(
+                    f"resume=true: {found.path} was frozen with {group}.{key}={before}, not "
+                    f"{value}; give the same again, or leave out resume=true"
+                )
 
 
 def freeze_job(request: Request, *, job: str) -> RunDirectory:

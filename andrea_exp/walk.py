@@ -7,6 +7,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import final
 
+import torch
+from rich.console import Console
 from safetensors.torch import save_file
 
 import andrea_exp
@@ -48,17 +50,19 @@ class Walk:
         run = self._run
         for warning in run.warnings():
             _LOG.warning(warning)
+        self._record_start()
         data = run.load_data()
+        self._record_data(data)
         model = run.build_model(vocab=data.vocab)
         initial_rows = position_rows(model)
-        self._record_start(data)
         logger = self._open_logger()
         try:
             outcome = self._train(model, data=data, logger=logger)
             if outcome.ended is not Ended.completed:
                 logger.finish({}, failed=True)
                 return self._stopped(outcome)
-            with settings(run.config.running.runtime):
+            console = Console(stderr=True)
+            with settings(run.config.running.runtime), console.status("measuring the model"):
                 results = measure(
                     model,
                     recipe=run.recipe,
@@ -67,11 +71,11 @@ class Walk:
                     train_loss_nats=outcome.train_loss_nats,
                     throughput=_throughput(outcome),
                 )
+            self._write(model, results=results)
+            show(logger, replace(load(self._directory), status=Status.completed))
         except BaseException:
             logger.finish({}, failed=True)
             raise
-        self._write(model, results=results)
-        show(logger, replace(load(self._directory), status=Status.completed))
         logger.finish(asdict(results.final), failed=False)
         self._record(replace(self._manifest, wandb=logger.identity()))
         return Status.completed
@@ -126,8 +130,17 @@ class Walk:
         draft.replace(self._directory.model_file)
         write_results(self._directory.results_file, asdict(results))
 
-    def _record_start(self, data: Data) -> None:
-        """Write where and on what this run is executed."""
+    def _record_data(self, data: Data) -> None:
+        """Write on what this run trains."""
+        identity = DataIdentity(
+            name=self._run.recipe.data.name,
+            fingerprint=data.fingerprint,
+            tokens=data.train_tokens,
+        )
+        self._record(replace(self._manifest, data=identity))
+
+    def _record_start(self) -> None:
+        """Write when, where and with which program this run is executed."""
         source = checkout(Path(andrea_exp.__file__).parent)
         if source is not None and source.patch is not None:
             write_atomically(self._directory.patch_file, source.patch)
@@ -143,16 +156,11 @@ class Walk:
                 dirty=source.dirty,
                 patch=self._directory.patch_file.name if source.patch else None,
             ),
-            packages=packages(),
+            packages={**packages(), "torch": torch.__version__},  # with its build, say +cpu
             platform=this_platform(),
             device=device_name(running.runtime),
             threads=resolve_threads(running.runtime),
             kernel=self._run.recipe.kernel.chosen(),
-            data=DataIdentity(
-                name=self._run.recipe.data.name,
-                fingerprint=data.fingerprint,
-                tokens=data.train_tokens,
-            ),
         )
         self._record(started)
 

@@ -1,10 +1,18 @@
-"""What all tests share: a cache folder of their own."""
+"""What holds for every test."""
 
 from collections.abc import Generator
 
 import pytest
 
+from andrea_exp.command import let_waiting_threads_sleep
 from andrea_exp.data.cache import VARIABLE
+
+let_waiting_threads_sleep()  # test processes share the cores
+
+import torch  # noqa: E402 - reads the setting above when it is imported
+
+# Sums are split by thread, so their last bits depend on how many there are.
+torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session", autouse=True)

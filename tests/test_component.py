@@ -5,7 +5,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from andrea_exp.component import Config, Range, above, at_least, between, fraction_below_one
+from andrea_exp.component import (
+    Config,
+    Range,
+    above,
+    at_least,
+    between,
+    fraction_below_one,
+    positive_share,
+)
 from andrea_exp.output.untied import UntiedConfig
 
 
@@ -34,6 +42,7 @@ def example(
         (above(0), [1e-300, 7], [0, -1e-300]),
         (between(-1, 1), [-1, 0, 1], [-1.001, 1.001]),
         (fraction_below_one(), [0, 0.999], [1, -0.001]),
+        (positive_share(), [0.001, 1], [0, 1.001]),
     ],
 )
 def test_a_range_holds_its_own_bounds_and_no_others(

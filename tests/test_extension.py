@@ -53,7 +53,13 @@ def test_a_new_position_scheme_is_three_new_files(extended: Path) -> None:
     _python(
         extended,
         *("-m", "andrea_exp", "position=binary", "name=new", "data=noise", "data.vocab=11"),
-        *("trainer.max_steps=2", "model.d_model=16", "model.context=8", "logger.mode=disabled"),
+        *(
+            "trainer.max_steps=2",
+            "optimizer.schedule.warmup_steps=1",
+            "model.d_model=16",
+            "model.context=8",
+            "logger.mode=disabled",
+        ),
         *("evaluation.block_targets=64", "evaluation.sliding_targets=32", "evaluation.anchors=2"),
     )
     (run,) = (extended / "outputs" / "new").iterdir()

@@ -14,7 +14,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from andrea_exp.component import Refusal
 from andrea_exp.config.catalogue import ROOT_FILE, conf_directory
-from andrea_exp.config.explain import explain, refuse_new_keys
+from andrea_exp.config.explain import explain, refuse_other_keys
 
 
 @dataclass(kw_only=True, frozen=True)
@@ -58,7 +58,7 @@ def compose(overrides: Sequence[str]) -> Composed:
 def compose_ready(overrides: Sequence[str]) -> Composed:
     """`compose` inside `hydra_ready`, for many calls in a row."""
     try:
-        refuse_new_keys(overrides)
+        refuse_other_keys(overrides)
         config = hydra_compose(ROOT_FILE, overrides=list(overrides), return_hydra_config=True)
         hydra = config.hydra
         with open_dict(config):

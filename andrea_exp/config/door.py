@@ -48,7 +48,10 @@ def option_class(base: type[C], name: object, *, path: str) -> type[C]:
     except ModuleNotFoundError as error:
         if error.name != f"{package}.{name}":
             raise
-        raise Refusal(f"{path}.name={name}: there is no module {package}.{name}") from error
+        raise Refusal(
+            f"{path}.name={name}: there is no module {package}.{name}; "
+            f"choose an option with {path.replace('.', '/')}="
+        ) from error
     found = [
         member
         for member in vars(module).values()
@@ -84,7 +87,7 @@ def _fill(cls: type[C], values: object, *, path: str) -> C:
         typed = _typed({key: hints[key] for key in leaves}, leaves)
         return cls(**typed, **nodes)
     except ValueError as error:
-        raise Refusal(f"{path}: {error}" if path else str(error)) from error
+        raise Refusal(f"{path}.{error}" if path else str(error)) from error
 
 
 def _typed(hints: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,14 +99,17 @@ def _typed(hints: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any
         key: [value] if _is_list(hints[key]) and isinstance(value, str | int | float) else value
         for key, value in values.items()
     }
+    for key, value in values.items():
+        if _is_list(hints[key]) and not isinstance(value, list):
+            raise ValueError(f"{key}={value} must be a list, such as {key}=[{value}]")
     schema = dataclasses.make_dataclass("Leaves", list(hints.items()))
     try:
         return vars(
             OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(schema), dict(values)))
         )
     except OmegaConfBaseException as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"{error.full_key}={values.get(str(error.full_key))}: {reason}") from error
+        key = str(error.full_key).partition("[")[0]
+        raise ValueError(f"{key}={values[key]}: {str(error).splitlines()[0]}") from error
 
 
 def _is_list(hint: Any) -> bool:

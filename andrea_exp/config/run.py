@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from andrea_exp.component import Config, Refusal, at_least
+from andrea_exp.component import Config, Refusal, between
 from andrea_exp.data.base import DataConfig
 from andrea_exp.embedding.base import EmbeddingConfig
 from andrea_exp.evaluate.config import EvaluationConfig
@@ -15,12 +15,15 @@ from andrea_exp.position.base import PositionConfig
 from andrea_exp.tokenizer.base import TokenizerConfig
 from andrea_exp.train.config import RuntimeConfig, TrainerConfig
 
+LARGEST_SEED = 2**63 - 1
+"""The largest whole number that a column of integers holds."""
+
 
 @dataclass(kw_only=True, frozen=True)
 class Recipe(Config):
     """Everything that decides the result of a run. Its hash identifies it."""
 
-    seed: int = field(metadata=at_least(0))
+    seed: int = field(metadata=between(0, LARGEST_SEED))
     """Seed of all random streams."""
     model: ModelConfig
     embedding: EmbeddingConfig

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from andrea_exp.component import Config, above, at_least, between
+from andrea_exp.component import Config, above, at_least, positive_share
 from andrea_exp.position.beyond import Beyond
 
 
@@ -18,9 +18,9 @@ class EvaluationConfig(Config):
     """Targets scored by block, the same at every length; all there are, if the text has fewer."""
     sliding_targets: int = field(metadata=at_least(1))
     """Targets scored by sliding, the same at every length; a part of those scored by block."""
-    stride_share: float = field(metadata=between(0, 1))
+    stride_share: float = field(metadata=positive_share())
     """Stride of the sliding protocol as a share of T; one token at least."""
-    tail_share: float = field(metadata=between(0, 1))
+    tail_share: float = field(metadata=positive_share())
     """The tail is the last tail_share * T targets of a window; one at least."""
     anchors: int = field(metadata=at_least(2))
     """Places where a window of every length ends, for the tail loss and its rise past T."""
@@ -40,8 +40,8 @@ class EvaluationConfig(Config):
             length = factor * context
             if abs(length - round(length)) > 1e-9 * length or length < 1:
                 raise ValueError(
-                    f"length_factors: {factor:g} of model.context={context} is {length:g} tokens; "
-                    "choose factors that give whole numbers"
+                    f"evaluation.length_factors: {factor:g} of model.context={context} is "
+                    f"{length:g} tokens; choose factors that give whole numbers"
                 )
             found.add(round(length))
         return sorted(found)

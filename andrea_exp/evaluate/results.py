@@ -21,7 +21,7 @@ class Throughput:
     first_step_s: float | None
     """Wall time of the first step, with whatever is compiled or loaded on its way."""
     peak_memory_mb: float | None
-    """Of the device's memory, or of the process on a CPU; in 2^20 bytes."""
+    """Of the device's memory, or of the process on a CPU; in 10^6 bytes."""
 
 
 @dataclass(kw_only=True, frozen=True)

@@ -19,7 +19,7 @@ class Pairing(Enum):
     """Which features of a head turn together; the two differ by a permutation of features."""
 
     interleaved = "(2i, 2i+1), as in the paper"
-    half = "(i, i + H/2), as in LLaMA's published code"
+    half = "(i, i + H/2), as in Hugging Face's LLaMA"
 
 
 @final

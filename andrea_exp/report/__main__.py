@@ -5,6 +5,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from andrea_exp.command import DONE, finish
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Build a report, or its picture, and print where it is.
@@ -13,14 +15,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit status: 0 done, 2 the request was wrong.
     """
     asked = _parser().parse_args(arguments)
-    from andrea_exp.component import Refusal
+    return finish(lambda: _answer(asked))
 
-    try:
-        print(_made(asked))
-    except Refusal as refusal:
-        print(refusal, file=sys.stderr)
-        return 2
-    return 0
+
+def _answer(asked: argparse.Namespace) -> int:
+    print(_made(asked))
+    return DONE
 
 
 def _made(asked: argparse.Namespace) -> Path:

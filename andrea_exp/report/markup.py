@@ -27,12 +27,13 @@ def data_table(
     *, key: str, caption: str | Markup, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]
 ) -> Markup:
     """A table that scrolls sideways by itself on a narrow screen; the first cell names its row."""
-    return fragment("table", key=key, caption=caption, columns=columns, rows=rows)
+    return fragment("table", {"key": key, "caption": caption, "columns": columns, "rows": rows})
 
 
 def legend(entries: Mapping[str, Style]) -> Markup:
     """The lines of one or more figures with their names, in words beside samples."""
-    return fragment("legend", entries={name: swatch(style) for name, style in entries.items()})
+    samples = {name: swatch(style) for name, style in entries.items()}
+    return fragment("legend", {"entries": samples})
 
 
 def swatch(style: Style) -> Markup:
@@ -65,9 +66,9 @@ def with_note(value: str, note: str) -> Markup:
     return Markup('{} <span class="note">{}</span>').format(value, note) if note else escape(value)
 
 
-def fragment(name: str, **values: object) -> Markup:
+def fragment(name: str, values: Mapping[str, object]) -> Markup:
     """A template of this package, filled."""
-    return Markup(_environment().get_template(f"{name}.html.jinja").render(**values))
+    return Markup(_environment().get_template(f"{name}.html.jinja").render(values))
 
 
 @cache

@@ -74,17 +74,19 @@ def page(records: Sequence[RunRecord]) -> str:
     table = table_of(records)
     return fragment(
         "page",
-        title=_title(table),
-        kind=_kind(table),
-        lead=summary.lead(table),
-        question=_question(table),
-        warnings=list(cautions(table)),
-        light=palette.variables(dark=False),
-        dark=palette.variables(dark=True),
-        sections=[
-            {"key": section.key, "title": section.title, "html": section.html(table)}
-            for section in SECTIONS
-        ],
+        {
+            "title": _title(table),
+            "kind": _kind(table),
+            "lead": summary.lead(table),
+            "question": _question(table),
+            "warnings": list(cautions(table)),
+            "light": palette.variables(dark=False),
+            "dark": palette.variables(dark=True),
+            "sections": [
+                {"key": section.key, "title": section.title, "html": section.html(table)}
+                for section in SECTIONS
+            ],
+        },
     )
 
 
@@ -94,6 +96,8 @@ def write(output: Path, text: str) -> None:
     Raises:
         Refusal: it cannot be written there.
     """
+    if output.is_dir():
+        raise Refusal(f"cannot write {output}: it is a folder; name a file in it")
     try:
         write_atomically(output, text)
     except OSError as error:

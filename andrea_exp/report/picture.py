@@ -1,22 +1,25 @@
 """The length curve as one picture that stands by itself: what the README opens with."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from andrea_exp.component import Refusal
 from andrea_exp.record.reader import RunRecord
 from andrea_exp.report.arms import Policy, policies
 from andrea_exp.report.figure import mean_curve, standalone
+from andrea_exp.report.palette import MUTED, WASH
 from andrea_exp.report.sections.lengths import describe_lengths, paint_lengths
-from andrea_exp.report.table import table_of
+from andrea_exp.report.table import Table, table_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH, HEIGHT = 8.4, 4.2
-"""Inches."""
-APART = 0.062
+WIDTH, HEIGHT = 6.4, 4.2
+"""Inches: letters stay readable where the picture is shrunk to a telephone's width."""
+APART = 0.115
 """Least distance of two labels, as a share of the height of the axes."""
+SMALL = 7.8
+"""Size of the letters that are read second, points."""
 
 
 def picture(records: Sequence[RunRecord]) -> str:
@@ -32,7 +35,9 @@ def picture(records: Sequence[RunRecord]) -> str:
 
     def paint(axes: "Axes") -> None:
         paint_lengths(axes, table=table, shown=shown, protocol="block")
-        _name_lines(axes, [policy for policy in shown if _reaches_past(policy)] or shown)
+        if table.trained_length is not None:
+            _shade_past(axes, table.trained_length)
+        _name_lines(axes, [policy for policy in shown if _reaches_past(policy)] or shown, table)
 
     return standalone(
         paint,
@@ -40,6 +45,23 @@ def picture(records: Sequence[RunRecord]) -> str:
         height=HEIGHT,
         title="Loss against the length of the window",
         description=describe_lengths(table, shown, protocol="block"),
+    )
+
+
+def _shade_past(axes: "Axes", length: float) -> None:
+    """A ground of its own for the lengths that no training window had."""
+    low, high = axes.get_xlim()
+    axes.axvspan(length, high, color=WASH.light, linewidth=0, zorder=0)
+    axes.set_xlim(low, high)
+    axes.annotate(
+        "longer than in training",
+        (length, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(5, -4),
+        textcoords="offset points",
+        va="top",
+        color=MUTED.light,
+        fontsize=SMALL,
     )
 
 
@@ -53,21 +75,21 @@ def _line_end(policy: Policy) -> tuple[float, float]:
     return middle.x[-1], middle.y[-1]
 
 
-def _name_lines(axes: "Axes", shown: Sequence[Policy]) -> None:
-    """Labels beside the ends of the lines, moved apart where they would touch."""
+def _name_lines(axes: "Axes", shown: Sequence[Policy], table: Table) -> None:
+    """Arm and policy beside the ends of the lines, moved apart where they would touch."""
     low, high = axes.get_ylim()
     axes.set_ylim(low, high)
     ends = [_line_end(policy) for policy in shown]
-    heights = spaced([(y - low) / (high - low) for _, y in ends], apart=APART)
-    for policy, (x, y), height in zip(shown, ends, heights, strict=True):
+    apart = min(APART, 1 / len(shown))
+    heights = spaced([(y - low) / (high - low) for _, y in ends], apart=apart)
+    for policy, end, height in zip(shown, ends, heights, strict=True):
         axes.annotate(
-            policy.label,
-            (x, y),
-            xycoords="data",
-            xytext=(1.03, height),
+            f"{policy.arm}\n",
+            end,
+            xytext=(1.05, height),
             textcoords="axes fraction",
             va="center",
-            fontsize=8.5,
+            fontweight="bold",
             arrowprops={
                 "arrowstyle": "-",
                 "color": policy.style.ink.light,
@@ -77,6 +99,27 @@ def _name_lines(axes: "Axes", shown: Sequence[Policy]) -> None:
                 "shrinkB": 4,
             },
         )
+        axes.annotate(
+            f"\n{_told_past(policy, policies(table))}",
+            (1.05, height),
+            xycoords="axes fraction",
+            va="center",
+            color=MUTED.light,
+            fontsize=SMALL,
+        )
+
+
+def _told_past(policy: Policy, beside: Iterable[Policy]) -> str:
+    """What happens past T; of a policy scored beside one that refuses, both."""
+    refused = any(other.arm == policy.arm and _refuses(other) for other in beside)
+    if refused and not policy.declared:
+        return f"refused past T; {policy.beyond} shown"
+    return f"past T: {policy.beyond}"
+
+
+def _refuses(policy: Policy) -> bool:
+    longest = max(policy.rows.get_column("factor"))
+    return policy.refused(factor=longest)
 
 
 def spaced(heights: Sequence[float], *, apart: float) -> list[float]:

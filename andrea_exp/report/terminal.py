@@ -59,7 +59,7 @@ def ledger(counted: Mapping[str, Any], *, title: str) -> RenderableType:
     grid = _grid(title, *heads, *([f"of {count(counted['nominal'])}"] if nominal else []))
     for part in PARTS:
         shares = [fraction["of_total"][part.key], *([nominal[part.key]] if nominal else [])]
-        grid.add_row(part.name, count(counted[part.key]), *map(share, shares))
+        grid.add_row(part.name, count(counted[part.key]), *(f"{each:.3%}" for each in shares))
     grid.add_row("total", count(counted["total"]), style="bold")
     rest = _grid("")
     rest.show_header = False

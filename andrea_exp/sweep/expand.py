@@ -39,19 +39,22 @@ def expand(overrides: Sequence[str], *, execute: Callable[[Batch], None]) -> Non
             config = hydra.compose_config(
                 config_name=ROOT_FILE, overrides=words, run_mode=RunMode.MULTIRUN
             )
+            launcher = config.hydra.launcher.get("_target_")
+            if launcher != BASIC_LAUNCHER:
+                raise Refusal(
+                    f"hydra/launcher: {launcher} is not served; leave it out, and jobs run one by "
+                    "one here"
+                )
             context = HydraContext(config_loader=hydra.config_loader, callbacks=Callbacks())
             sweeper: Any = Plugins.instance().instantiate_sweeper(
                 hydra_context=context, task_function=_never_called, config=config
             )
-            launcher = config.hydra.launcher.get("_target_")
-            if launcher != BASIC_LAUNCHER:
-                raise Refusal(f"hydra/launcher: {launcher} is not served; jobs run one by one here")
             sweeper.launcher = _Handover(execute)
             # The jobs are composed and checked by `execute`; once is enough.
             sweeper.validate_batch_is_legal = _accept
             sweeper.sweep(arguments=list(config.hydra.overrides.task))
         except (HydraException, OmegaConfBaseException) as error:
-            raise Refusal(explain(error, overrides)) from error
+            raise Refusal(explain(error, overrides, in_sweep=True)) from error
 
 
 @final

@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 from andrea_exp.assemble import Run
 from andrea_exp.command import DONE, FAILED
 from andrea_exp.component import Refusal
@@ -54,11 +51,21 @@ def _request(words: Sequence[str]) -> Request:
     request = typed(compose_ready(words))
     if any(word.partition("=")[::2] == ("seed", "null") for word in words):
         raise Refusal("seed=null under -m: jobs would not be found again; give seeds, seed=0,1,2")
+    if request.config.running.resume:
+        raise Refusal(
+            "resume=true under -m: single runs are resumed so; go on with one job of a sweep by "
+            "`python -m andrea_exp.job DIR`"
+        )
     return request
 
 
 def _freeze_all(requests: Sequence[Request], batch: Batch) -> list[RunDirectory]:
     """Check every job, then freeze every job."""
+    homes = sorted({str(home(request)) for request in requests})
+    if len(homes) > 1:
+        raise Refusal(
+            f"the jobs would go to {', '.join(homes)}; a sweep has one name= and one outputs="
+        )
     for request in requests:
         Run(request.config).check()
     hashes = [freeze(request).recipe_hash for request in requests]
@@ -85,10 +92,11 @@ def _execute_all(directories: Sequence[RunDirectory], *, fail_fast: bool) -> Non
 
 
 def _print_table(directories: Sequence[RunDirectory], *, report: Path) -> None:
-    table = Table("job", "status", "what went wrong")
+    """A line per job, unshortened whatever the width, and below a failed one what went wrong."""
+    width = max(len(status.name) for status in Status)
+    print(f"\n{'status':{width}}  job")
     for directory in directories:
-        failure = directory.manifest().failure
-        wrong = f"{failure.message}\n{directory.log_file}" if failure else ""
-        table.add_row(directory.path.name, directory.shown_status().name, wrong)
-    Console().print(table)
-    print(f"report: {report}")
+        print(f"{directory.shown_status().name:{width}}  {directory.path.name}")
+        if failure := directory.manifest().failure:
+            print(f"{'':{width}}  {failure.message}\n{'':{width}}  {directory.log_file}")
+    print(f"\nreport  {report}")

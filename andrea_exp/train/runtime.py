@@ -3,7 +3,9 @@
 import os
 import platform
 import resource
+import shutil
 import sys
+import sysconfig
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +28,20 @@ def reasons(runtime: RuntimeConfig) -> list[str]:
             f"runtime.devices={runtime.devices}: this version trains on one device; "
             "use runtime.devices=1"
         )
+    return found
+
+
+def compile_reasons(runtime: RuntimeConfig) -> list[str]:
+    """Every reason why torch.compile cannot make code for the CPU here; empty if it can."""
+    if runtime.device is not Device.cpu:
+        return []
+    compiler = os.environ.get("CXX", "g++")
+    header = Path(sysconfig.get_path("include"), "Python.h")
+    found: list[str] = []
+    if shutil.which(compiler) is None:
+        found.append(f"model.compile=true: there is no {compiler}; install it, or name one by CXX")
+    if not header.exists():
+        found.append(f"model.compile=true: there is no {header}; install Python's headers")
     return found
 
 

@@ -105,8 +105,10 @@ class Training:
         """What came of it."""
         if self._ended is None:
             raise RuntimeError(f"the loop was left after step {self._done} without a reason")
+        # A signal after the last step is not lost: whoever resumes has only the measures left.
+        late = self._stop.ended if self._ended is Ended.completed else None
         return Outcome(
-            ended=self._ended,
+            ended=late or self._ended,
             steps=self._done,
             resumed_from=self._resumed_from,
             nonfinite_step=self._nonfinite_step,

@@ -8,7 +8,6 @@ import yaml
 
 from andrea_exp.component import Config
 from andrea_exp.config.catalogue import conf_directory, description, groups
-from andrea_exp.config.compose import compose
 from andrea_exp.config.request import request
 
 OVERLAYS = ("system", "experiment")
@@ -69,22 +68,30 @@ def test_no_default_stands_in_python() -> None:
             assert field.default_factory is dataclasses.MISSING, f"{cls.__name__}.{field.name}"
 
 
-def test_an_overlay_sets_only_keys_that_every_choice_of_its_group_has() -> None:
-    def keys(node: object, prefix: str) -> set[str]:
-        if not isinstance(node, dict):
-            return {prefix}
-        return {prefix} | {
-            key for name, value in node.items() for key in keys(value, f"{prefix}.{name}")
-        }
+def _keys(node: object, prefix: str) -> set[str]:
+    if not isinstance(node, dict):
+        return {prefix}
+    return {prefix} | {
+        key for name, value in node.items() for key in _keys(value, f"{prefix}.{name}")
+    }
 
+
+def _declared(group: str, choice: str) -> set[str]:
+    """Keys of an option's own file and of those that it starts from."""
+    node = yaml.safe_load(_text(group, choice)) or {}
+    defaults = [each for each in node.pop("defaults", []) if isinstance(each, str)]
+    parents = [_declared(group, each) for each in defaults if each != "_self_"]
+    return _keys(node, group).union(*parents)
+
+
+def test_an_overlay_sets_only_keys_that_every_choice_of_its_group_has() -> None:
+    have = {(group, choice): _declared(group, choice) for group, choice in CHOICES}
     for overlay in OVERLAYS:
         for option in groups()[overlay]:
             node = yaml.safe_load(_text(overlay, option)) or {}
-            for group in {name for name, _ in CHOICES} & set(node):
-                wanted = keys(node[group], group)
-                for choice in groups()[group]:
-                    have = keys(dict(compose([f"{group}={choice}"]).values[group]), group)
-                    assert wanted <= have, f"{overlay}/{option} sets {wanted - have} of {choice}"
+            for (group, choice), keys in have.items():
+                wanted = _keys(node[group], group) if group in node else set()
+                assert wanted <= keys, f"{overlay}/{option} sets {wanted - keys} of {choice}"
 
 
 def test_options_and_their_modules_are_named_in_lower_case() -> None:

@@ -83,8 +83,6 @@ def assert_two_workers_agree(data: Data, *, start_method: str):
     assert all(equal(batch, stream(data)[k]) for k, batch in enumerate(loaded))
 
 
-# Python 3.12 warns of every fork beside running threads; torch has some.
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot fork")
 @pytest.mark.parametrize("data", [corpus, noise])
 def test_two_forked_workers_give_the_batches_in_order(data: Data):

@@ -17,8 +17,6 @@ from tests import options
 from tests.train import toy
 
 WORKERS = 2
-# Python 3.12 warns wherever a process with threads forks; loaders do, and numpy has threads.
-pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +117,14 @@ def test_a_signal_in_the_last_step_is_not_lost(tmp_path: Path, whole: toy.Traine
     resumed = toy.train(tmp_path, config=toy.trainer(log_every_steps=1), resume=True)
     assert (resumed.outcome.ended, resumed.rows) == (Ended.completed, [])
     assert resumed.outcome.train_loss_nats == stopped.outcome.train_loss_nats
+    assert is_same(resumed, whole)
+
+
+def test_a_signal_after_the_last_step_is_not_lost(tmp_path: Path, whole: toy.Trained):
+    stopped = toy.train(tmp_path, sink=stop_after_row(toy.STEPS, signal.SIGTERM))
+    assert (stopped.outcome.ended, stopped.outcome.steps) == (Ended.preempted, toy.STEPS)
+    resumed = toy.train(tmp_path, resume=True)
+    assert (resumed.outcome.ended, resumed.rows) == (Ended.completed, [])
     assert is_same(resumed, whole)
 
 

@@ -8,6 +8,7 @@ import torch
 
 from andrea_exp.train.config import Device
 from andrea_exp.train.runtime import (
+    compile_reasons,
     device_name,
     peak_memory_mb,
     reasons,
@@ -32,6 +33,15 @@ def test_a_device_that_is_not_there_is_named_with_its_remedy():
 def test_more_than_one_device_is_refused_for_now():
     (reason,) = reasons(toy.runtime(devices=3))
     assert "runtime.devices=3: this version trains on one device" in reason
+
+
+def test_a_missing_compiler_is_named_before_anything_is_compiled(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    (reason,) = (text for text in compile_reasons(toy.runtime()) if "Python.h" not in text)
+    assert "model.compile=true" in reason
+    assert "no-such-compiler" in reason
+    monkeypatch.setenv("CXX", sys.executable)
+    assert not any(sys.executable in text for text in compile_reasons(toy.runtime()))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell")

@@ -63,7 +63,7 @@ def _bars(ledgers: Mapping[str, Run]) -> Markup:
         }
         for arm, run in ledgers.items()
     ]
-    return fragment("bars", rows=rows, parts=PARTS)
+    return fragment("bars", {"rows": rows, "parts": PARTS})
 
 
 def _parts_table(ledgers: Mapping[str, Run]) -> Markup:

@@ -34,9 +34,8 @@ def _html(table: Table) -> Markup:
         columns=[Column(head=head) for head in HEADS],
         rows=[_row(run) for run in table.runs],
     )
-    commands = fragment(
-        "commands", runs=[(run.name.run, _command(run), run.record.name) for run in table.runs]
-    )
+    runs = [(run.name.run, _command(run), run.record.name) for run in table.runs]
+    commands = fragment("commands", {"runs": runs})
     text = "With the same program, data, thread count and kind of machine these give the same bits."
     return facts + paragraph(text) + commands
 

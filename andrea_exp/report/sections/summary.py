@@ -58,7 +58,7 @@ def _html(table: Table) -> Markup:
     if not table.completed:
         return paragraph("No run of this report has results yet.")
     if len(table.completed) == 1:
-        return fragment("tiles", tiles=list(_tiles(table, table.completed[0])))
+        return fragment("tiles", {"tiles": list(_tiles(table, table.completed[0]))})
     remark = screen(table)
     marked = Markup('<p class="remark">{}</p>').format(remark) if remark else Markup()
     return marked + _glance(table)

@@ -1,0 +1,79 @@
+"""Every option of every group trains for two steps from the command line, or says why not."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from andrea_exp.component import Refusal
+from andrea_exp.config.catalogue import groups
+from andrea_exp.config.frozen import recipe_hash
+from andrea_exp.config.request import request
+from andrea_exp.freeze import freeze_single
+from tests.commands import tiny
+
+STEPS = ("trainer.max_steps=2", "trainer.accumulation=1", "optimizer.schedule.warmup_steps=0")
+BATCH = ("data.batch_size=4",)
+TEXT = ("data=stdlib", *tiny.SMALL, *tiny.QUICK, *tiny.RUNNING, *STEPS, *BATCH)
+NOISE = (*tiny.WORDS, *STEPS, *BATCH)
+SYSTEM = (*tiny.NOISE, *tiny.QUICK, *tiny.RUNNING, *STEPS, *BATCH, "model.vocab=null")
+BELOW = ("evaluation.length_factors=[0.5,1,2]", "model.num_layers=1", "model.context=16")
+REDUCED = {
+    "gpt2": ("model.d_model=24", *BELOW),
+    "nanogpt": ("model.d_model=24", *BELOW),
+    "andrea_12m": ("model.d_model=24", *BELOW),
+    "andrea_120m": ("model.d_model=24", *BELOW),
+    "andrea_480m": ("model.d_model=48", *BELOW),
+    "nanogpt_shakespeare": ("model.d_model=12", *BELOW),
+}
+"""Systems of ten million parameters and more, at sizes that their heads divide."""
+OF_TEXT = ("tokenizer", "data/stdlib")
+OPTIONS = [(group, option) for group, options in groups().items() for option in options]
+
+
+def words(group: str, option: str) -> list[str]:
+    """A small run with this option."""
+    chosen = f"{group}={option}"
+    if group == "system":
+        return [chosen, *SYSTEM, *REDUCED.get(option, ())]
+    if group in OF_TEXT or f"{group}/{option}" in OF_TEXT:
+        return [*TEXT, chosen]
+    rank = ["embedding.rank=5"] if chosen == "embedding=factorized" else []
+    return [*NOISE, chosen, *rank]
+
+
+@pytest.fixture(scope="module")
+def trained() -> dict[str, dict[str, object]]:
+    """Recipe -> its `final`; many options are the default of their group and share one."""
+    return {}
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize(
+    ("group", "option"),
+    [(group, option) for group, option in OPTIONS if group not in {"experiment", "runtime"}],
+)
+def test_an_option_trains_for_two_steps(
+    group: str, option: str, trained: dict[str, dict[str, object]]
+) -> None:
+    asked = request(words(group, option))
+    assert asked.composed.choices[group] == option
+    recipe = recipe_hash(asked.composed.values)
+    if recipe not in trained:
+        run = tiny.train_request(asked)
+        assert [row["step"] for row in tiny.metrics(run)] == [2]
+        trained[recipe] = tiny.results(run)["final"]
+        shutil.rmtree(run)
+    for loss in ("train_loss_nats", "val_loss_nats"):
+        assert isinstance(trained[recipe][loss], float)
+
+
+def test_the_cpu_trains_and_the_gpu_says_why_it_cannot(place: Path) -> None:
+    assert groups()["runtime"] == ["cpu", "gpu"]
+    if torch.cuda.is_available():
+        tiny.train(*NOISE, "runtime=gpu")
+        return
+    with pytest.raises(Refusal, match="sees no CUDA device here; use runtime=cpu"):
+        freeze_single(request([*NOISE, "runtime=gpu"]))
+    assert tiny.files(place) == set()

@@ -1,0 +1,145 @@
+"""What README.md and CONTRIBUTING.md tell people to type is typed here, or by CI through make."""
+
+import importlib
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import andrea_exp
+from andrea_exp.command import DONE
+from andrea_exp.config.request import request
+from andrea_exp.freeze import freeze_single
+from andrea_exp.position.beyond import Beyond
+
+ROOT = Path(andrea_exp.__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+INLINE = re.compile(r"`((?:python -m andrea_exp|make |pre-commit )[^`]*)`")
+TINY = [
+    *("logger.mode=disabled", "trainer.max_steps=2", "optimizer.schedule.warmup_steps=1"),
+    *("data=noise", "data.vocab=37", "data.validation_tokens=2000", "data.batch_size=2"),
+    *("model.d_model=8", "model.num_heads=2", "model.context=8", "evaluation.length_factors=[1,2]"),
+    *("evaluation.block_targets=64", "evaluation.sliding_targets=32", "evaluation.anchors=2"),
+]
+"""Words that make any run of the README one of a second."""
+
+BY_MAKE = {
+    "python3 -m venv .venv": '"$$chosen" -m venv $(VENV)',
+    ".venv/bin/pip install -c constraints.txt -e .": "$(INSTALL) -e .\n",
+    ".venv/bin/pip install -c constraints.txt -e '.[test]'": "$(INSTALL) -e '.[test]'",
+    ".venv/bin/python -m andrea_exp": "$(VENV)/bin/python -m andrea_exp\n",
+    ".venv/bin/python -m pytest -n 2": "$(VENV)/bin/python -m pytest -n $(JOBS)",
+}
+"""Lines for people without make, beside the words by which make runs the same."""
+ELSEWHERE = {
+    "make picture": "minutes of training; its parts are tested in tests/report",
+    "pre-commit install": "changes the checkout's own hooks",
+    "python -m andrea_exp position=binary": "tests/test_extension.py",
+    "python -m andrea_exp -m name=mine position=binary,sinusoidal,rope seed=0,1,2": "the same",
+}
+
+
+def typed() -> list[str]:
+    """Every command of both pages, in their order."""
+    found: list[str] = []
+    for page in (README, CONTRIBUTING):
+        for language, block in BLOCK.findall(page):
+            if language == "sh":
+                found += [line.partition(" #")[0].strip() for line in block.splitlines()]
+        found += [" ".join(words.split()) for words in INLINE.findall(BLOCK.sub("", page))]
+    return list(dict.fromkeys(line for line in found if line))
+
+
+PROGRAM = [line for line in typed() if line.startswith("python -m ") and line not in ELSEWHERE]
+
+
+def test_every_command_is_run_by_a_test_or_by_make_in_ci() -> None:
+    assert len(PROGRAM) >= 9
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    (targets,) = re.findall(r"^for target in (.*); do$", script, re.MULTILINE)
+    for line in typed():
+        if line in BY_MAKE:
+            assert BY_MAKE[line] in MAKEFILE
+        elif line.startswith("make ") and line not in ELSEWHERE:
+            assert line.removeprefix("make ") in targets.split()
+        else:
+            assert line in PROGRAM or line in ELSEWHERE, f"nobody runs `{line}`"
+    assert set(typed()) >= {*BY_MAKE, *ELSEWHERE}
+
+
+@pytest.fixture
+def frozen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run that waits to be executed, in a current folder that holds nothing else."""
+    monkeypatch.chdir(tmp_path)
+    return freeze_single(request(TINY)).path
+
+
+@pytest.mark.parametrize("line", PROGRAM)
+def test_a_command_works_as_typed(
+    line: str, frozen: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module, *words = shlex.split(line)[2:]
+    words = [str(frozen) if word == "DIR" else word for word in words if word != "..."]
+    if module == "andrea_exp" and not {"--help", "--cfg"} & {*words}:
+        words += TINY
+    monkeypatch.setattr(sys, "argv", [module, *words])
+    program = importlib.import_module(module)
+    if hasattr(program, "__path__"):
+        program = importlib.import_module(f"{module}.__main__")
+    assert program.main() == DONE
+    said = capsys.readouterr().out
+    assert said.strip()
+    if "resume=true" in words:
+        assert said.splitlines()[0] == str(frozen)
+
+
+def test_the_lines_of_python_do_what_they_say() -> None:
+    (code,) = [block for language, block in BLOCK.findall(README) if language == "python"]
+    names: dict[str, Any] = {}
+    exec(code, names)
+    model, ids = names["model"], torch.arange(12).view(2, 6)
+    assert model(ids).shape == (2, 6, 257)
+    losses = model.losses(ids, ids.roll(-1))
+    assert losses.shape == (2, 6)
+    assert losses.mean() > 5
+
+
+def test_every_place_of_the_walk_exists() -> None:
+    walk = [*table_below("| stage | where | shape |")]
+    places = [place for row in walk for place in re.findall(r"`([^`]*)`", f"{row[0]} {row[1]}")]
+    assert len(places) > 12
+    for place in places:
+        path = ROOT / place
+        assert path.is_dir() if place.endswith("/") else path.is_file(), place
+    packages = {f"andrea_exp/{path.parent.name}/" for path in ROOT.glob("andrea_exp/*/__init__.py")}
+    assert packages <= {*places}
+
+
+def test_the_page_names_every_dependency_and_no_other() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    wanted = {re.split(r"[<>=]", each)[0] for each in project["dependencies"]}
+    named = [name for row in table_below("| package | for |") for name in row[0].split(", ")]
+    assert sorted(named) == sorted(wanted)
+
+
+def test_every_policy_past_the_trained_length_is_named() -> None:
+    assert [each.name for each in Beyond if f"`{each.name}`" not in README] == []
+
+
+def table_below(head: str) -> Iterator[list[str]]:
+    """The cells of every row of the README's table with this head."""
+    for row in README[README.index(head) :].splitlines()[2:]:
+        if not row.startswith("|"):
+            return
+        yield [cell.strip() for cell in row.strip("|").split("|")]
