@@ -13,13 +13,13 @@ from safetensors.torch import save_file
 
 import andrea_exp
 from andrea_exp.assemble import Run
+from andrea_exp.atomic import write_atomically
 from andrea_exp.config.frozen import thaw
 from andrea_exp.data.base import Data
 from andrea_exp.evaluate.results import Results, Throughput
 from andrea_exp.logger.base import Labels, Logger
 from andrea_exp.measure import measure, position_rows
 from andrea_exp.model.decoder import Decoder
-from andrea_exp.atomic import write_atomically
 from andrea_exp.record.directory import RunDirectory
 from andrea_exp.record.environment import checkout, packages, this_platform
 from andrea_exp.record.frozen import FrozenConfig

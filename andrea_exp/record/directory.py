@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, final
 
-from andrea_exp.component import Refusal
 from andrea_exp.atomic import sync_directory, write_atomically, write_durably
+from andrea_exp.component import Refusal
 from andrea_exp.lock import exclusive, is_locked
 from andrea_exp.record.manifest import Manifest, Status
 

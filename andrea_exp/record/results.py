@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from andrea_exp.component import Refusal
 from andrea_exp.atomic import write_atomically
+from andrea_exp.component import Refusal
 
 SCHEMA = 1
 """Version of the layout of results; it grows when a key changes its meaning or goes."""

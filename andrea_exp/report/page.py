@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from andrea_exp.component import Refusal
 from andrea_exp.atomic import write_atomically
+from andrea_exp.component import Refusal
 from andrea_exp.record.reader import RunRecord, discover, load
 from andrea_exp.report import palette
 from andrea_exp.report.cautions import cautions
