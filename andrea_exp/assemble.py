@@ -90,6 +90,7 @@ class Run:
         running, recipe = self.config.running, self.recipe
         dtype = torch.bfloat16 if recipe.trainer.precision is Precision.bf16 else torch.float32
         found = reasons(running.runtime) + recipe.kernel.reasons(device=self.device, dtype=dtype)
+        found += running.logger.reasons()
         if recipe.model.compile:
             found += compile_reasons(running.runtime)
         if found:

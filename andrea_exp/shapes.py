@@ -7,6 +7,16 @@ scores, F feed-forward width, V vocabulary, M rows of a table.
 from dataclasses import dataclass
 
 
+def check_size(size: int, *, name: str) -> None:
+    """Refuse a size of which nothing could be made.
+
+    Raises:
+        ValueError: below 1; the text begins with the size's name.
+    """
+    if size < 1:
+        raise ValueError(f"{name} must be at least 1, got {size}")
+
+
 @dataclass(kw_only=True, frozen=True)
 class Sizes:
     """The numbers that the parts of one model share. Parts receive them; no part owns one."""

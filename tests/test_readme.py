@@ -17,6 +17,7 @@ from andrea_exp.command import DONE
 from andrea_exp.config.request import request
 from andrea_exp.freeze import freeze_single
 from andrea_exp.position.beyond import Beyond
+from tests.options import CONF
 
 ROOT = Path(andrea_exp.__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -103,15 +104,40 @@ def test_a_command_works_as_typed(
         assert said.splitlines()[0] == str(frozen)
 
 
-def test_the_lines_of_python_do_what_they_say() -> None:
-    (code,) = [block for language, block in BLOCK.findall(README) if language == "python"]
+def run_lines_of_python() -> dict[str, Any]:
+    """What is bound after every block of Python of the README, in their order."""
     names: dict[str, Any] = {}
-    exec(code, names)
+    for language, block in BLOCK.findall(README):
+        if language == "python":
+            exec(block, names)
+    return names
+
+
+def test_the_lines_of_python_do_what_they_say() -> None:
+    names = run_lines_of_python()
     model, ids = names["model"], torch.arange(12).view(2, 6)
     assert model(ids).shape == (2, 6, 257)
     losses = model.losses(ids, ids.roll(-1))
     assert losses.shape == (2, 6)
     assert losses.mean() > 5
+
+
+def test_the_lessons_classes_are_found_under_their_new_names() -> None:
+    names = run_lines_of_python()
+    parts = [names["tokens"], names["learned"], names["sinusoid"]]
+    rows = [*table_below("| the lesson's class | option | class | gives |")]
+    assert len(rows) == 4
+    for part, (_, option, path, _) in zip(parts, rows[:3], strict=True):
+        module, _, name = path.strip("`").rpartition(".")
+        assert type(part) is getattr(importlib.import_module(module), name)
+        group, _, chosen = option.strip("`").partition("=")
+        assert (CONF / group / f"{chosen}.yaml").is_file()
+    assert [sum(p.numel() for p in part.parameters()) for part in parts] == [20_480, 8_192, 0]
+    assert names["learned_rows"].shape == names["fixed_rows"].shape == (32, 64)
+    vectors, ids = names["vectors"], names["ids"]
+    assert torch.equal(vectors, names["tokens"].weight[ids])
+    assert torch.equal(names["composed"], vectors + names["learned"].weight[:32])
+    assert names["composed"].shape == (4, 32, 64)
 
 
 def test_every_place_of_the_walk_exists() -> None:

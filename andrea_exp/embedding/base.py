@@ -41,7 +41,8 @@ class Embedding(nn.Module, ABC):
 
         Raises:
             TypeError: ids are not int64.
-            ValueError: ids are not two-dimensional, or one lies outside the table.
+            ValueError: ids are not two-dimensional, one lies outside the table, or the rows have
+                another length or width.
         """
 
     @abstractmethod
@@ -61,14 +62,20 @@ class Embedding(nn.Module, ABC):
         """Draw the parameters from this generator alone."""
 
 
-def check_ids(ids: Tensor) -> None:
-    """Refuse what cannot be a batch of token ids.
+def check_inputs(ids: Tensor, rows: Tensor | None, *, width: int) -> None:
+    """Refuse what cannot be a batch of token ids, or rows that would not be one for each place.
 
     Raises:
-        TypeError: not int64.
-        ValueError: not of shape (B, T).
+        TypeError: ids are not int64.
+        ValueError: ids are not of shape (B, T), or rows not of shape (T, width).
     """
     if ids.dtype != torch.int64:
         raise TypeError(f"token ids must be int64, got {ids.dtype}")
     if ids.ndim != 2:
         raise ValueError(f"token ids must have shape (B, T), got {tuple(ids.shape)}")
+    # Without this, one row would serve every place, and one feature every feature.
+    if rows is not None and rows.shape != (ids.shape[1], width):
+        raise ValueError(
+            f"position rows must have shape (T, D) = {(ids.shape[1], width)}, "
+            f"got {tuple(rows.shape)}"
+        )

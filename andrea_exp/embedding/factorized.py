@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from andrea_exp.component import at_least
-from andrea_exp.embedding.base import Embedding, EmbeddingConfig, check_ids
+from andrea_exp.embedding.base import Embedding, EmbeddingConfig, check_inputs
 from andrea_exp.kernel.embedding.base import EmbeddingOp
 from andrea_exp.shapes import Sizes
 
@@ -55,7 +55,7 @@ class Factorized(Embedding):
     def forward(
         self, ids: Int64[Tensor, "B T"], rows: Float[Tensor, "T D"] | None
     ) -> Float[Tensor, "B T D"]:
-        check_ids(ids)
+        check_inputs(ids, rows, width=len(self.projection))
         narrow = self._kernel(ids, self.weight, None, multiplier=1.0)
         # Autocast halves the product; the residual stream starts in full precision in every arm.
         vectors = F.linear(narrow, self.projection).to(narrow.dtype)

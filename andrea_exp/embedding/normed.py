@@ -8,7 +8,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from typing_extensions import override
 
-from andrea_exp.embedding.base import Embedding, EmbeddingConfig, check_ids
+from andrea_exp.embedding.base import Embedding, EmbeddingConfig, check_inputs
 from andrea_exp.kernel.embedding.base import EmbeddingOp
 from andrea_exp.norm import Norm, NormConfig
 from andrea_exp.shapes import Sizes
@@ -43,7 +43,7 @@ class Normed(Embedding):
     def forward(
         self, ids: Int64[Tensor, "B T"], rows: Float[Tensor, "T D"] | None
     ) -> Float[Tensor, "B T D"]:
-        check_ids(ids)
+        check_inputs(ids, rows, width=self.weight.shape[1])
         return self.norm(self._kernel(ids, self.weight, rows, multiplier=1.0))
 
     @override

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from andrea_exp.component import above
-from andrea_exp.embedding.base import Embedding, EmbeddingConfig, check_ids
+from andrea_exp.embedding.base import Embedding, EmbeddingConfig, check_inputs
 from andrea_exp.kernel.embedding.base import EmbeddingOp
 from andrea_exp.shapes import Sizes
 
@@ -46,7 +46,7 @@ class Scaled(Embedding):
     def forward(
         self, ids: Int64[Tensor, "B T"], rows: Float[Tensor, "T D"] | None
     ) -> Float[Tensor, "B T D"]:
-        check_ids(ids)
+        check_inputs(ids, rows, width=self.weight.shape[1])
         return self._kernel(ids, self.weight, rows, multiplier=self._multiplier)
 
     @override

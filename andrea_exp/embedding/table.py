@@ -8,9 +8,9 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from typing_extensions import override
 
-from andrea_exp.embedding.base import Embedding, EmbeddingConfig, check_ids
+from andrea_exp.embedding.base import Embedding, EmbeddingConfig, check_inputs
 from andrea_exp.kernel.embedding.base import EmbeddingOp
-from andrea_exp.shapes import Sizes
+from andrea_exp.shapes import Sizes, check_size
 
 
 @final
@@ -31,6 +31,8 @@ class Table(Embedding):
 
     def __init__(self, *, vocab: int, width: int, std: float, kernel: EmbeddingOp) -> None:
         super().__init__()
+        check_size(vocab, name="vocab")
+        check_size(width, name="width")
         self.weight = nn.Parameter(torch.empty(vocab, width))
         self._std = std
         self._kernel = kernel
@@ -39,7 +41,7 @@ class Table(Embedding):
     def forward(
         self, ids: Int64[Tensor, "B T"], rows: Float[Tensor, "T D"] | None
     ) -> Float[Tensor, "B T D"]:
-        check_ids(ids)
+        check_inputs(ids, rows, width=self.weight.shape[1])
         return self._kernel(ids, self.weight, rows, multiplier=1.0)
 
     @override

@@ -62,7 +62,7 @@ class Logger(ABC):
 
     @abstractmethod
     def identity(self) -> LogIdentity:
-        """How the run is found again."""
+        """How the run is found again; known from the start, so it asks no service."""
 
 
 @dataclass(kw_only=True, frozen=True)
@@ -70,6 +70,13 @@ class LoggerConfig(OptionConfig, ABC):
     """Configuration of one logger."""
 
     mode: Mode
+
+    @abstractmethod
+    def reasons(self) -> list[str]:
+        """What is missing on this machine, and the remedy; empty if it can be opened.
+
+        A request is refused with them. What a service does wrong later stops nothing.
+        """
 
     def open(
         self,
@@ -95,7 +102,7 @@ class LoggerConfig(OptionConfig, ABC):
             logger = self.connect(
                 directory=directory, labels=labels, config=config, resume_id=resume_id
             )
-            return Guarded(logger)
+            return Guarded(logger, name=self.name)
         except Exception as error:  # noqa: BLE001 -- whatever a service raises, training goes on
             _warn(f"logger={self.name} cannot be opened {self.mode.name}", error)
             return Disabled(mode=f"{self.mode.name} (unreachable)")
@@ -144,9 +151,10 @@ class Disabled(Logger):
 class Guarded(Logger):
     """Another logger until its first error, of which it warns; from then on it shows nothing."""
 
-    def __init__(self, inner: Logger) -> None:
+    def __init__(self, inner: Logger, *, name: str) -> None:
         self._inner = inner
-        self._identity = inner.identity()
+        self._name = name
+        self._lost: LogIdentity | None = None
 
     @override
     def log(self, row: Mapping[str, float | int | None]) -> None:
@@ -178,13 +186,13 @@ class Guarded(Logger):
 
     @override
     def identity(self) -> LogIdentity:
-        return self._identity
+        return self._lost or self._inner.identity()
 
     def _leave(self, error: Exception) -> None:
-        _warn("the logger failed", error)
-        mode = f"{self._identity.mode} (lost)"
-        self._identity = replace(self._identity, mode=mode)
-        self._inner = Disabled(mode=mode)
+        _warn(f"logger={self._name} failed", error)
+        known = self._inner.identity()
+        self._lost = replace(known, mode=f"{known.mode} (lost)")
+        self._inner = Disabled(mode=self._lost.mode)
 
 
 def _warn(what: str, error: Exception) -> None:

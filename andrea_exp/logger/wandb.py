@@ -41,6 +41,10 @@ class WandbConfig(LoggerConfig):
     """Longest wait at the end for what is not uploaded yet; it stays in the run directory."""
 
     @override
+    def reasons(self) -> list[str]:
+        return []
+
+    @override
     def connect(
         self,
         *,
@@ -104,9 +108,9 @@ class WandbLogger(Logger):
 
     def __init__(self, run: "wandb.Run", *, mode: str, directory: Path) -> None:
         self._run = run
-        self._mode = mode
         self._directory = directory
-        self._files = Path(run.settings.sync_dir)
+        files = Path(run.settings.sync_dir).resolve().relative_to(directory.resolve())
+        self._identity = LogIdentity(id=run.id, mode=mode, directory=str(files))
         self._step: int | None = None
 
     @override
@@ -140,8 +144,7 @@ class WandbLogger(Logger):
 
     @override
     def identity(self) -> LogIdentity:
-        place = self._files.resolve().relative_to(self._directory.resolve())
-        return LogIdentity(id=self._run.id, mode=self._mode, directory=str(place))
+        return self._identity
 
 
 def _require_account(settings: "wandb.Settings") -> None:

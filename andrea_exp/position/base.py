@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from andrea_exp.component import OptionConfig
 from andrea_exp.position.beyond import Beyond
-from andrea_exp.shapes import Sizes
+from andrea_exp.shapes import Sizes, check_size
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,12 @@ class Positions:
 
     @classmethod
     def first(cls, count: int, *, length: int | None = None, device: torch.device) -> "Positions":
-        """Positions 0..count-1 of a sequence of `length` (default `count`)."""
+        """Positions 0..count-1 of a sequence of `length` (default `count`).
+
+        Raises:
+            ValueError: `count` is below 1.
+        """
+        check_size(count, name="the number of positions")
         index = torch.arange(count, device=device)
         return cls(index=index, length=count if length is None else length)
 

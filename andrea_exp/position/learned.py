@@ -13,7 +13,7 @@ from andrea_exp.component import above, at_least
 from andrea_exp.position.base import Position, PositionConfig, Positions, refusal
 from andrea_exp.position.beyond import Beyond, rows_past
 from andrea_exp.seeding import torch_generator
-from andrea_exp.shapes import Sizes
+from andrea_exp.shapes import Sizes, check_size
 
 
 @final
@@ -48,6 +48,10 @@ class Learned(Position):
 
     def __init__(self, *, rows: int, width: int, trained: int, std: float, beyond: Beyond) -> None:
         super().__init__()
+        check_size(rows, name="rows")
+        check_size(width, name="width")
+        if not 1 <= trained <= rows:
+            raise ValueError(f"trained must be from 1 to rows={rows}, got {trained}")
         self.weight = nn.Parameter(torch.empty(rows, width))
         self._trained = trained
         self._std = std

@@ -11,7 +11,7 @@ from typing_extensions import override
 from andrea_exp.component import above
 from andrea_exp.position.base import Position, PositionConfig, Positions
 from andrea_exp.position.beyond import Beyond
-from andrea_exp.shapes import Sizes
+from andrea_exp.shapes import Sizes, check_size
 
 
 @final
@@ -54,6 +54,12 @@ class Sinusoidal(Position):
 
     def __init__(self, *, rows: int, width: int, base: float, multiplier: float) -> None:
         super().__init__()
+        check_size(rows, name="rows")
+        check_size(width, name="width")
+        if width % 2:
+            raise ValueError(
+                f"width must be even, since sine and cosine come in pairs; got {width}"
+            )
         self._width = width
         self._base = base
         self._multiplier = multiplier

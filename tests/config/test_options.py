@@ -48,7 +48,7 @@ def test_a_deviation_changes_values_after_its_parent_and_no_name(group: str, opt
     defaults = node.get("defaults", [])
     if defaults and "_self_" in defaults:
         assert defaults[-1] == "_self_"
-        assert "name" not in node or group in OVERLAYS
+        assert "name" not in node or group in OVERLAYS or all("@" in each for each in defaults[:-1])
 
 
 def test_no_default_stands_in_python() -> None:
@@ -77,11 +77,15 @@ def _keys(node: object, prefix: str) -> set[str]:
 
 
 def _declared(group: str, choice: str) -> set[str]:
-    """Keys of an option's own file and of those that it starts from."""
+    """Keys of an option's own file and of those that it starts from, or holds: `option@key`."""
     node = yaml.safe_load(_text(group, choice)) or {}
-    defaults = [each for each in node.pop("defaults", []) if isinstance(each, str)]
-    parents = [_declared(group, each) for each in defaults if each != "_self_"]
-    return _keys(node, group).union(*parents)
+    found = _keys({key: value for key, value in node.items() if key != "defaults"}, group)
+    for each in node.get("defaults", []):
+        if isinstance(each, str) and each != "_self_":
+            parent, _, key = each.partition("@")
+            inside = f"{group}.{key}" if key else group
+            found |= {inside + name.removeprefix(group) for name in _declared(group, parent)}
+    return found
 
 
 def test_an_overlay_sets_only_keys_that_every_choice_of_its_group_has() -> None:

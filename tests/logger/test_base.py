@@ -53,6 +53,10 @@ class TestBaseConfig(LoggerConfig):
     error: type[BaseException]
 
     @override
+    def reasons(self) -> list[str]:
+        return []
+
+    @override
     def connect(
         self,
         *,
@@ -82,19 +86,20 @@ def test_the_first_error_is_told_once_and_nothing_is_asked_after_it(
     caplog: pytest.LogCaptureFixture, at: str
 ) -> None:
     inner = Failing(at=at)
-    logger = Guarded(inner)
+    logger = Guarded(inner, name="test_base")
     call_all(logger)
     order = ["log", "table", "image", "log", "finish"]
     assert inner.calls == order[: order.index(at) + 1]
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
-    assert "ConnectionResetError: lost the server; the run goes on" in record.getMessage()
+    said = "logger=test_base failed: ConnectionResetError: lost the server; the run goes on"
+    assert said in record.getMessage()
     assert logger.identity() == LogIdentity(id="x1", mode="online (lost)", directory="here")
 
 
 def test_a_service_that_works_is_asked_everything(caplog: pytest.LogCaptureFixture) -> None:
     inner = Failing(at="never")
-    logger = Guarded(inner)
+    logger = Guarded(inner, name="test_base")
     call_all(logger)
     assert inner.calls == ["log", "table", "image", "log", "finish"]
     assert logger.identity().mode == "online"
