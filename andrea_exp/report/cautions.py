@@ -17,12 +17,18 @@ class Caution(NamedTuple):
 
 def cautions(table: Table) -> Iterator[Caution]:
     """Runs without results, then one per thing that should be equal in all runs and is not."""
-    lost = [_lost(run) for run in table.runs if not run.completed]
+    lost = [_lost(run) for run in table.runs if not run.completed and not run.repeats]
     if lost:
         kinds = [f"{lost.count(status)} {status}" for status in sorted(set(lost))]
         yield Caution(
             f"{len(lost)} of {quantity(len(table.runs), 'run')} left no results.",
             f"By status: {listing(kinds)}. They are listed below, and missing from every mean.",
+        )
+    repeats = sum(run.repeats for run in table.runs)
+    if repeats:
+        yield Caution(
+            f"{repeats} of {quantity(len(table.runs), 'run')} repeat a recipe, seed included.",
+            "The newest of equal runs is counted; the others are listed below, and are no seeds.",
         )
     yield from _differing(
         table.runs,

@@ -48,6 +48,8 @@ class Run:
     record: RunRecord
     name: Name
     style: Style
+    repeats: bool
+    """Whether another run of the same recipe is counted in its place: a seed counts once."""
 
     @property
     def arm(self) -> str:
@@ -61,8 +63,8 @@ class Run:
 
     @property
     def completed(self) -> bool:
-        """Whether the run reached its end and was evaluated."""
-        return self.record.status is Status.completed and self.record.results is not None
+        """Whether the run reached its end, was evaluated, and is counted."""
+        return _finished(self.record) and not self.repeats
 
     @property
     def trained_length(self) -> int | None:
@@ -136,13 +138,27 @@ def table_of(records: Sequence[RunRecord]) -> Table:
     """The table of these runs, in an order that does not depend on where they lie."""
     found = names(records)
     looks = _looks(found)
+    counted = {
+        record.recipe_hash: record
+        for record in sorted(records, key=lambda record: record.name)
+        if _finished(record)
+    }
     runs = [
-        Run(record=record, name=name, style=looks[name])
+        Run(
+            record=record,
+            name=name,
+            style=looks[name],
+            repeats=_finished(record) and counted[record.recipe_hash] is not record,
+        )
         for record, name in zip(records, found, strict=True)
     ]
     runs.sort(key=lambda run: (run.arm, run.seed is None, run.seed or 0, run.name.run))
-    rows = [row for run in runs for row in _length_rows(run)]
+    rows = [row for run in runs if not run.repeats for row in _length_rows(run)]
     return Table(runs=tuple(runs), lengths=pl.DataFrame(rows, schema=LENGTHS))
+
+
+def _finished(record: RunRecord) -> bool:
+    return record.status is Status.completed and record.results is not None
 
 
 def _looks(found: Sequence[Name]) -> dict[Name, Style]:

@@ -90,7 +90,8 @@ def _cost(run: Run) -> Grid:
 def _lengths(table: Table) -> Grid:
     levels = ", ".join(f"{name} {fixed(level)}" for name, level in table.baselines.items())
     grid = _grid(
-        f"\nLoss by length, nats per token ({levels})",
+        f"\nLoss by length, nats per token ({levels}).\n"
+        "Block and sliding score different targets: compare down a column",
         "length",
         "past T",
         "block",

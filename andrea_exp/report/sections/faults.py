@@ -25,8 +25,8 @@ def _html(table: Table) -> Markup:
     ]
     return data_table(
         key="faults",
-        caption=f"{len(lost)} of {quantity(len(table.runs), 'run')} left no results and are "
-        "missing from the numbers elsewhere on this page.",
+        caption=f"{len(lost)} of {quantity(len(table.runs), 'run')} are missing from the numbers "
+        "elsewhere on this page: they left no results, or repeat a run that is counted.",
         columns=columns,
         rows=[_row(run) for run in lost],
     )
@@ -46,6 +46,8 @@ def _row(run: Run) -> list[Cell]:
 
 
 def _reason(run: Run) -> str:
+    if run.repeats:
+        return "it repeats the recipe of a newer run, which is counted in its place"
     failure = run.record.manifest.failure
     if failure is not None:
         return f"{failure.type}: {failure.message}"
