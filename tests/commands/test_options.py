@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import andrea_exp
 from andrea_exp.component import Refusal
 from andrea_exp.config.catalogue import groups
 from andrea_exp.config.frozen import recipe_hash
@@ -28,7 +29,14 @@ REDUCED = {
     "nanogpt_shakespeare": ("model.d_model=12", *BELOW),
 }
 """Systems of ten million parameters and more, at sizes that their heads divide."""
-OF_TEXT = ("tokenizer", "data/stdlib")
+PAGE = Path(andrea_exp.__file__).parent.parent / "README.md"
+DATA = {
+    "stdlib": (),
+    "text": (f"data.path={PAGE}",),
+    "hub": ("data.path=text", f"data.files={PAGE}"),
+    "grammar": ("data.validation_tokens=2000",),
+}
+"""Data sets other than noise, with what each must be told."""
 OPTIONS = [(group, option) for group, options in groups().items() for option in options]
 
 
@@ -37,8 +45,10 @@ def words(group: str, option: str) -> list[str]:
     chosen = f"{group}={option}"
     if group == "system":
         return [chosen, *SYSTEM, *REDUCED.get(option, ())]
-    if group in OF_TEXT or f"{group}/{option}" in OF_TEXT:
+    if group == "tokenizer":
         return [*TEXT, chosen]
+    if group == "data" and option in DATA:
+        return [*TEXT[1:], chosen, *DATA[option]]
     rank = ["embedding.rank=5"] if chosen == "embedding=factorized" else []
     return [*NOISE, chosen, *rank]
 

@@ -39,7 +39,7 @@ TYPES = {
     "trainer.max_steps=1.5": ["trainer.max_steps=1.5", "Integer"],
     "seed=true": ["seed=True", "Integer"],
     "model.compile=maybe": ["model.compile=maybe", "bool"],
-    "evaluation.length_factors=2": ["evaluation.length_factors=2", "a list", "[2]"],
+    "evaluation.length_factors={a:2}": ["evaluation.length_factors={a:2}"],
     "evaluation.length_factors=[1,two]": ["evaluation.length_factors=[1, 'two']", "Float"],
     "evaluation.beyond=[clmap]": ["evaluation.beyond", "clmap", "clamp, wrap"],
     "position.beyond=clmap": ["position.beyond=clmap", "clamp, wrap"],

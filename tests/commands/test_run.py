@@ -44,7 +44,7 @@ COST = {
 LENGTH = {
     *("length", "factor", "protocol", "stride", "beyond", "status", "reason", "loss_nats"),
     *("tail_loss_nats", "rise_nats", "rise_se", "accuracy", "exact_match", "tokens_scored"),
-    "per_position",
+    *("per_position", "floor_nats"),
 }
 PANEL = {
     *("adjacent_cosine", "centred_adjacent_cosine", "cosine_by_lag", "centred_cosine_by_lag"),
@@ -103,7 +103,7 @@ def test_the_manifest_says_what_ran_where_and_on_what(finished: Path) -> None:
 def test_the_results_have_the_documented_keys(finished: Path) -> None:
     content = tiny.results(finished)
     assert set(content) == {
-        *("schema", "cost", "lengths", "smoothness", "geometry", "throughput", "final")
+        *("schema", "cost", "lengths", "slots", "smoothness", "geometry", "throughput", "final")
     }
     assert set(content["cost"]) == COST
     assert set(content["cost"]["fraction"]) == {"of_total", "of_nominal"}

@@ -55,7 +55,7 @@ def test_a_list_may_be_written_as_its_only_element():
 
 
 def test_a_vocabulary_without_merges_is_the_smallest():
-    with pytest.raises(Refusal, match="tokenizer.size must be at least 257, got 256"):
+    with pytest.raises(Refusal, match=r"tokenizer\.size must be at least 257, got 256"):
         request(["tokenizer=bpe", "tokenizer.size=256"])
 
 
