@@ -29,6 +29,13 @@ class EvaluationConfig(Config):
     batch_tokens: int = field(metadata=at_least(1))
     """Most tokens in one forward pass."""
 
+    def __post_init__(self) -> None:
+        """Check that no policy is scored twice."""
+        super().__post_init__()
+        if len(set(self.beyond)) < len(self.beyond):
+            names = ", ".join(policy.name for policy in self.beyond)
+            raise ValueError(f"beyond=[{names}] names a policy twice; name each once")
+
     def lengths(self, context: int) -> list[int]:
         """The lengths in tokens, ascending, T among them.
 

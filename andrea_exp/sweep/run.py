@@ -30,6 +30,8 @@ def run_sweep(overrides: Sequence[str]) -> int:
     directories: list[RunDirectory] = []
 
     def run_batch(batch: Batch) -> None:
+        if not batch:
+            raise Refusal("the grid is empty: a range or a list in it has no value")
         requests = [_request(words) for words in batch]
         frozen = _freeze_all(requests, batch)
         directories.extend(frozen)
@@ -69,6 +71,10 @@ def _freeze_all(requests: Sequence[Request], batch: Batch) -> list[RunDirectory]
     for request in requests:
         Run(request.config).check()
     hashes = [freeze(request).recipe_hash for request in requests]
+    if len(set(hashes)) < len(hashes):
+        twice = next(digest for digest in hashes if hashes.count(digest) > 1)
+        words = " ".join(batch[hashes.index(twice)])
+        raise Refusal(f"two jobs of the grid are the same run: {words}; name each value once")
     names = job_names(batch, hashes)
     for request, name in zip(requests, names, strict=True):
         if (home(request) / name).exists():

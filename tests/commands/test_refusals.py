@@ -58,6 +58,7 @@ RANGES = {
     "runtime.threads=0": ["runtime.threads", "at least 1", "0"],
     "seed=-1": ["seed", "at least 0", "-1"],
     "seed=9223372036854775808": ["seed", "at most", "9223372036854775808"],
+    "evaluation.beyond=[clamp,clamp]": ["evaluation.beyond=[clamp, clamp]", "each once"],
     "evaluation.stride_share=0": ["evaluation.stride_share", "above 0", "at most 1"],
     "evaluation.tail_share=-0.5": ["evaluation.tail_share", "above 0", "-0.5"],
     "evaluation.tail_share=1.5": ["evaluation.tail_share", "at most 1", "1.5"],
@@ -92,6 +93,8 @@ GRIDS = {
     "name=one,other": ["outputs/one", "outputs/other", "name="],
     "position=leaned,rope": ["position=leaned", "did you mean learned"],
     "position=sinusoidal,rope model.d_model=15 model.num_heads=1": ["position=sinusoidal", "15"],
+    "seed=0,0": ["same run", "seed=0", "each value once"],
+    "seed=range(0,0)": ["grid is empty"],
     "seed=0,1 runtime=gpu": ["runtime.device=cuda", "runtime=cpu"],
     "hydra/launcher=elsewhere seed=0,1": ["hydra/launcher", "elsewhere", "basic"],
     "hydra.launcher._target_=cluster.Launcher": [

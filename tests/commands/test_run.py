@@ -14,7 +14,7 @@ import andrea_exp
 from andrea_exp import job
 from andrea_exp.__main__ import main
 from andrea_exp.config.catalogue import groups
-from andrea_exp.config.frozen import recipe_hash
+from andrea_exp.config.frozen import freeze, recipe_hash
 from andrea_exp.config.request import request
 from tests.commands import tiny
 
@@ -294,6 +294,6 @@ def test_schemes_start_from_equal_shared_tensors() -> None:
 
 
 def test_the_hash_in_a_directory_is_that_of_the_same_request(finished: Path) -> None:
-    asked = request(list(tiny.WORDS))
-    assert frozen(finished)["recipe_hash"] == recipe_hash(asked.composed.values)
-    assert json.dumps(frozen(finished)["config"]) == json.dumps(dict(asked.composed.values))
+    asked = freeze(request(list(tiny.WORDS)))
+    assert frozen(finished)["recipe_hash"] == asked.recipe_hash
+    assert json.dumps(frozen(finished)["config"]) == json.dumps(asked.config)

@@ -8,7 +8,7 @@ import pytest
 from andrea_exp.component import Refusal
 from andrea_exp.config.compose import compose
 from andrea_exp.config.door import open_door, recipe_values
-from andrea_exp.config.frozen import recipe_hash
+from andrea_exp.config.frozen import freeze, recipe_hash, thaw
 from andrea_exp.config.request import request
 from andrea_exp.position.beyond import Beyond
 
@@ -87,3 +87,11 @@ def test_the_hash_is_of_the_recipe_alone(default: dict[str, Any]) -> None:
     assert recipe_hash(_changed(default, "seed", 1)) != plain
     assert recipe_hash(_changed(default, "evaluation.anchors", 7)) != plain
     assert set(recipe_values(default)) < set(default)
+
+
+def test_equal_values_have_one_hash_however_they_are_written() -> None:
+    plain = freeze(request(["seed=3", "trainer.clip_norm=1.0", "model.dropout=0.0"]))
+    other = freeze(request(["seed=03", "trainer.clip_norm=1", "model.dropout=0"]))
+    assert other.recipe_hash == plain.recipe_hash
+    assert other.config == plain.config
+    assert thaw(other) == request(["seed=3"]).config

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from andrea_exp.component import Refusal
-from andrea_exp.config.frozen import freeze, recipe_hash, thaw
+from andrea_exp.config.frozen import freeze, thaw
 from andrea_exp.config.request import request
 from andrea_exp.data.text import TextConfig
 
@@ -44,7 +44,7 @@ def test_a_frozen_path_means_the_same_file_from_elsewhere(
     assert isinstance(again, TextConfig)
     assert [Path(path).expanduser() for path in again.path] == [tmp_path / "a.txt"]
     there = request(["data=text", f"data.path={tmp_path}/a.txt"])
-    assert recipe_hash(there.composed.values) == frozen.recipe_hash
+    assert freeze(there).recipe_hash == frozen.recipe_hash
 
 
 def test_a_list_may_be_written_as_its_only_element():
