@@ -10,19 +10,22 @@ JOBS ?= 2
 SOURCES = pyproject.toml constraints.txt
 INSTALL = $(VENV)/bin/python -m pip install --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check picture
+.PHONY: help demo test test-slurm check picture
 .DEFAULT_GOAL := help
 
 help: ## print this
 	@echo 'usage: make TARGET [VENV=$(VENV)] [PYTHON=python3.x] [JOBS=$(JOBS)]'
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.installed-demo ## train the default toy model, measure it, write a report
 	@$(VENV)/bin/python -m andrea_exp
 	@echo "Open $$(ls -t outputs/*/*/report.html | head -n 1)"
 
 test: $(VENV)/.installed-test ## run the tests
-	$(VENV)/bin/python -m pytest -n $(JOBS)
+	$(VENV)/bin/python -m pytest -n $(JOBS) -m 'not slurm'
+
+test-slurm: $(VENV)/.installed-test ## sweeps on a Slurm of its own: as root, with Debian's slurm-wlm and munge
+	$(VENV)/bin/python -m pytest tests/slurm
 
 check: $(VENV)/.installed-check ## check style, types and the direction of imports; runs no tests
 	$(VENV)/bin/ruff check

@@ -8,6 +8,9 @@ from andrea_exp.command import finish, let_waiting_threads_sleep
 from andrea_exp.component import Refusal
 
 
+OF_SWEEPS = ("hydra/launcher", "hydra.launcher", "hydra/sweeper", "hydra.sweeper", "sweep.")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status: 0 done, 1 a run failed, 2 wrong request, 75 preempted, 130 interrupted."""
     words = list(sys.argv[1:] if argv is None else argv)
@@ -34,6 +37,9 @@ def _answer(words: list[str]) -> int:
 def _run_one(overrides: list[str]) -> int:
     from andrea_exp.config.compose import compose
 
+    for word in overrides:
+        if word.lstrip("+~").startswith(OF_SWEEPS):
+            raise Refusal(f"{word} is of use in a sweep alone: add -m, or leave it out")
     composed = compose(overrides)
     if composed.grid:
         keys = " and ".join(composed.grid)
@@ -57,13 +63,13 @@ def _hydra_itself(overrides: list[str], words: list[str]) -> int:
     from hydra import main as hydra_main
 
     from andrea_exp.config.catalogue import ROOT_FILE, conf_directory
-    from andrea_exp.config.compose import compose
+    from andrea_exp.config.compose import compose, own_launchers
 
     compose(overrides)
     sys.argv[1:] = words
-    hydra_main(config_path=str(conf_directory()), config_name=ROOT_FILE, version_base="1.3")(
-        _nothing
-    )()
+    show = hydra_main(config_path=str(conf_directory()), config_name=ROOT_FILE, version_base="1.3")
+    with own_launchers():
+        show(_nothing)()
     return 0
 
 

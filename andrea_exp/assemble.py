@@ -1,5 +1,6 @@
 """From typed configuration to built parts: the only file that knows all of them."""
 
+import math
 from collections.abc import Callable
 from typing import TypeVar, final
 
@@ -9,13 +10,17 @@ from andrea_exp.component import Refusal
 from andrea_exp.config.run import Recipe, RunConfig
 from andrea_exp.data.base import Data
 from andrea_exp.data.stream import BatchStream
+from andrea_exp.evaluate.ledger import ledger
 from andrea_exp.model.decoder import Decoder
 from andrea_exp.position.base import Position
 from andrea_exp.shapes import Sizes
-from andrea_exp.train.config import Precision
-from andrea_exp.train.runtime import compile_reasons, reasons
+from andrea_exp.train.config import Device, Precision
+from andrea_exp.train.runtime import compile_reasons, memory_bytes, reasons
 
 Part = TypeVar("Part")
+
+# Stands for a vocabulary that only the data will tell, where its logarithm is all that counts.
+_SOME_VOCAB = 256
 
 
 @final
@@ -81,26 +86,32 @@ class Run:
             model.initialise(self.recipe.seed)
         return model
 
-    def check(self) -> Data:
-        """Refuse, before anything is written, what could not run here; the data, already read.
+    def check(self, *, elsewhere: bool = False) -> None:
+        """Refuse, before anything is written, what could not run here; the data are read.
+
+        Args:
+            elsewhere: another machine will train, so what this one lacks is no reason.
 
         Raises:
             Refusal: with every reason that was found.
         """
-        running, recipe = self.config.running, self.recipe
-        dtype = torch.bfloat16 if recipe.trainer.precision is Precision.bf16 else torch.float32
-        found = reasons(running.runtime) + recipe.kernel.reasons(device=self.device, dtype=dtype)
-        found += running.logger.reasons()
-        if recipe.model.compile:
-            found += compile_reasons(running.runtime)
+        self.check_parts(elsewhere=elsewhere)
+        self._check_sizes(self.load_data().vocab, elsewhere=elsewhere)
+
+    def check_parts(self, *, elsewhere: bool = False) -> None:
+        """`check` without the data, for one that has been checked with the same.
+
+        Raises:
+            Refusal: with every reason that was found.
+        """
+        recipe = self.recipe
+        found = [] if elsewhere else self._machine_reasons()
+        found += self.config.running.logger.reasons()
         if found:
             raise Refusal("\n".join(found))
         _refusing(lambda: recipe.evaluation.lengths(recipe.model.context))
         _refusing(lambda: recipe.optimizer.schedule.check(max_steps=recipe.trainer.max_steps))
-        self.build_model(vocab=self.known_vocab() or 1, allocate=False)
-        data = self.load_data()
-        _refusing(lambda: recipe.model.sizes(used_vocab=data.vocab))
-        return data
+        self._check_sizes(self.known_vocab() or 1, elsewhere=elsewhere)
 
     def warnings(self) -> list[str]:
         """What works but will surprise."""
@@ -114,7 +125,58 @@ class Run:
             )
         if not recipe.model.causal:
             found.append("model.causal=false lets a token see the target it must predict")
-        return found
+        return found + self._saturated()
+
+    def _saturated(self) -> list[str]:
+        """A warning if the first logits are so large that each is all but certain of one id.
+
+        A softmax of V independent normal logits with deviation s spreads over many while s is
+        below sqrt(2 ln V), and rests on the few largest above (the random energy model, Derrida
+        1981). Here s is sqrt(D) times the deviation of the output's rows, for normalised states.
+        """
+        recipe = self.recipe
+        sizes = recipe.model.sizes(used_vocab=self.known_vocab() or _SOME_VOCAB)
+        std = recipe.output.initial_std(token_std=recipe.embedding.initial_std(sizes))
+        logits, most = std * sizes.d_model**0.5, math.sqrt(2 * math.log(sizes.used_vocab))
+        if logits <= most:
+            return []
+        return [
+            f"output={recipe.output.name}: rows that start with a standard deviation of {std:.3g} "
+            f"give logits of {logits:.3g} (times the root of model.d_model={sizes.d_model}), above "
+            f"{most:.3g}, from where a model is certain of some id before it has learned anything; "
+            "lower embedding.std (null: 1/sqrt(D)), or output.std if the output has its own"
+        ]
+
+    def _check_sizes(self, vocab: int, *, elsewhere: bool) -> None:
+        """Refuse parts that do not fit together or, as far as is known, into the memory here."""
+        model = self.build_model(vocab=vocab, allocate=False)
+        if elsewhere:
+            return
+        recipe, runtime = self.recipe, self.config.running.runtime
+        counted = ledger(model, nominal=None, moments=recipe.optimizer.moments)
+        tokens = recipe.data.batch_size * recipe.model.context
+        copies = runtime.devices if runtime.device is Device.cpu else 1
+        needed = (
+            2 * counted.bytes_weights  # with their gradients
+            + counted.bytes_optimizer
+            + tokens // runtime.devices * recipe.model.d_model * torch.float32.itemsize
+        ) * copies
+        there = memory_bytes(runtime.device)
+        if needed > there:
+            parts = ("token_embedding", "position", "blocks", "output")
+            counts = ", ".join(f"{part} {getattr(counted, part):,}" for part in parts)
+            raise Refusal(
+                "weights, gradients, optimizer state and the vectors of one batch of "
+                f"{tokens:,} tokens take {needed / 1e9:,.0f} GB, more than the "
+                f"{there / 1e9:,.0f} GB of memory here; lower what is too large: "
+                f"model.d_model={recipe.model.d_model}, or one behind these parameters: {counts}"
+            )
+
+    def _machine_reasons(self) -> list[str]:
+        runtime, recipe = self.config.running.runtime, self.recipe
+        dtype = torch.bfloat16 if recipe.trainer.precision is Precision.bf16 else torch.float32
+        found = reasons(runtime) + recipe.kernel.reasons(device=self.device, dtype=dtype)
+        return found + (compile_reasons(runtime) if recipe.model.compile else [])
 
     def _assemble(self, used_vocab: int) -> Decoder:
         recipe = self.recipe

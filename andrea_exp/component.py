@@ -7,6 +7,12 @@ from typing import NamedTuple
 
 from typing_extensions import override
 
+LARGEST_COUNT = 10**9
+"""Most of anything that a configuration may ask for, unless a field's range says otherwise.
+
+More steps, tokens or rows than any run has, and few enough for products of two to fit into 64 bits.
+"""
+
 
 class Refusal(Exception):  # noqa: N818 - not a fault of the program, so no "Error"
     """A request that cannot be met. The text is the whole message a user sees; exit status 2."""
@@ -23,7 +29,7 @@ class Range(NamedTuple):
     @override
     def __contains__(self, value: object) -> bool:
         """Whether a number lies inside; NaN and the infinities never do."""
-        if not isinstance(value, int | float) or not math.isfinite(value):
+        if not isinstance(value, int | float) or not -math.inf < value < math.inf:
             return False
         above = value > self.low if self.open_low else value >= self.low
         below = value < self.high if self.open_high else value <= self.high
@@ -53,9 +59,14 @@ def between(low: float, high: float) -> Mapping[str, Range]:
     return {"range": Range(low=low, high=high)}
 
 
+def positive_up_to(high: float) -> Mapping[str, Range]:
+    """Field metadata: numbers above 0, up to `high`."""
+    return {"range": Range(low=0, high=high, open_low=True)}
+
+
 def positive_share() -> Mapping[str, Range]:
     """Field metadata: numbers above 0, up to 1."""
-    return {"range": Range(low=0, high=1, open_low=True)}
+    return positive_up_to(1)
 
 
 def fraction_below_one() -> Mapping[str, Range]:
@@ -66,6 +77,11 @@ def fraction_below_one() -> Mapping[str, Range]:
 def files() -> Mapping[str, bool]:
     """Field metadata: paths, which the command line means relative to the current directory."""
     return {"files": True}
+
+
+def path_fields(cls: type["Config"]) -> list[str]:
+    """The fields of a configuration class that hold such paths."""
+    return [field.name for field in fields(cls) if field.metadata.get("files")]
 
 
 @dataclass(kw_only=True, frozen=True)
@@ -79,11 +95,17 @@ class Config:
     def __post_init__(self) -> None:
         """Check each field that declares a range; None stands for "not set" and passes."""
         for field in fields(self):
-            allowed = field.metadata.get("range")
             value = getattr(self, field.name)
-            for number in value if isinstance(value, list) else [value]:
-                if allowed is not None and number is not None and number not in allowed:
-                    raise ValueError(f"{field.name} must be {allowed}, got {number}")
+            for each in value if isinstance(value, list) else [value]:
+                _check(field.name, each, allowed=field.metadata.get("range"))
+
+
+def _check(name: str, value: object, *, allowed: Range | None) -> None:
+    if allowed is not None and value is not None and value not in allowed:
+        raise ValueError(f"{name} must be {allowed}, got {value}")
+    bounded = allowed is not None and allowed.high < math.inf
+    if isinstance(value, int) and value > LARGEST_COUNT and not bounded:
+        raise ValueError(f"{name} must be at most {LARGEST_COUNT}, got {value}")
 
 
 @dataclass(kw_only=True, frozen=True)

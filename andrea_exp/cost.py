@@ -22,11 +22,18 @@ def _answer(overrides: Sequence[str], *, as_json: bool) -> int:
 
     from rich.console import Console
 
-    from andrea_exp import compose
+    from andrea_exp.assemble import Run
+    from andrea_exp.config.request import request
     from andrea_exp.evaluate.ledger import ledger
     from andrea_exp.report import terminal
 
-    run = compose(*overrides)
+    asked = request(overrides)
+    if open_keys := [key for key in asked.composed.grid if not asked.composed.speaks_of(key)]:
+        keys = " and ".join(open_keys)
+        print(
+            f"andrea_exp: the grid over {keys} is left out: give a value of each", file=sys.stderr
+        )
+    run = Run(asked.config)
     model = run.build_model(allocate=False)
     counted = ledger(
         model,

@@ -2,15 +2,12 @@
 
 import logging
 import shlex
-import signal
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 
-from andrea_exp.command import DONE, FAILED, INTERRUPTED, PREEMPTED
+from andrea_exp.command import DONE, FAILED, INTERRUPTED, PREEMPTED, Preempted, stoppable
 from andrea_exp.component import Refusal
+from andrea_exp.disk import DiskFull, writing
 from andrea_exp.record.directory import RunDirectory
 from andrea_exp.record.log import logging_to
 from andrea_exp.record.manifest import Failure, Status, utc_now
@@ -31,10 +28,6 @@ EXIT = {
 """Exit status of a command that executed one run."""
 
 
-class _Preempted(BaseException):
-    """A scheduler asked this process to leave, outside the training loop."""
-
-
 def execute_single(path: Path) -> int:
     """Execute a run that stands for itself: with a report of its own and a summary.
 
@@ -43,13 +36,15 @@ def execute_single(path: Path) -> int:
 
     Raises:
         Refusal: see `execute`.
+        DiskFull: see `execute`.
     """
     status = execute(path)
-    if status is Status.completed:
-        directory = RunDirectory(path)
-        build([path], output=directory.report_file)
-        summary(load(directory))
-    return EXIT[status]
+    if status is not Status.completed:
+        return EXIT[status]
+    if not _report(RunDirectory(path)):
+        return FAILED
+    summary(load(RunDirectory(path)))
+    return DONE
 
 
 def execute(path: Path) -> Status:
@@ -57,49 +52,72 @@ def execute(path: Path) -> Status:
 
     Raises:
         Refusal: the directory is not a run, is in use, or cannot be resumed here.
+        DiskFull: there was no room even to take it up.
     """
     directory = RunDirectory.open(path)
-    with directory.lock(), logging_to(directory.log_file):
+    with directory.lock(), writing(directory.log_file), logging_to(directory.log_file):
         before = directory.manifest()
         if before.status in (Status.completed, Status.nan):
             _LOG.warning("%s: %s already, left as it is", path, before.status.name)
             return before.status
+        failure = None
         try:
-            with _preemptible():
+            with stoppable():
                 status = Walk(directory).run()
-        except (KeyboardInterrupt, _Preempted) as stop:
-            preempted = isinstance(stop, _Preempted)
+        except (KeyboardInterrupt, Preempted) as stop:
+            preempted = isinstance(stop, Preempted)
             status = Status.preempted if preempted else Status.interrupted
         except Refusal as refusal:
             failure = Failure(type="Refusal", message=str(refusal))
             directory.write_manifest(replace(before, failure=failure))
             raise
         except Exception as error:  # noqa: BLE001 -- whatever stops a run is recorded and reported
-            failure = Failure(type=type(error).__name__, message=str(error))
-            _LOG.exception(
-                "failed: %s: %s; see %s", failure.type, failure.message, directory.log_file
-            )
-            directory.write_manifest(replace(directory.manifest(), failure=failure))
+            failure = _told(error, directory)
             status = Status.failed
-        ended = replace(directory.manifest(), status=status, ended_at=utc_now())
-        directory.write_manifest(ended)
-        if status in (Status.interrupted, Status.preempted):
-            command = f"python -m andrea_exp.job {shlex.quote(str(path))}"
-            _LOG.warning("%s; go on with: %s", status.name, command)
+        return _end(directory, status, failure=failure)
+
+
+def _told(error: Exception, directory: RunDirectory) -> Failure:
+    """Log what stopped a run."""
+    failure = Failure(type=type(error).__name__, message=str(error))
+    if isinstance(error, DiskFull):
+        _LOG.error("failed: %s; then go on with: %s", failure.message, _command(directory))
+    else:
+        _LOG.exception("failed: %s: %s; see %s", failure.type, failure.message, directory.log_file)
+    return failure
+
+
+def _end(directory: RunDirectory, status: Status, *, failure: Failure | None) -> Status:
+    """Record how an execution ended; without room for that, the run counts as interrupted."""
+    try:
+        manifest = directory.manifest()
+        directory.write_manifest(
+            replace(
+                manifest, status=status, failure=failure or manifest.failure, ended_at=utc_now()
+            )
+        )
+    except DiskFull as full:
+        if status is not Status.failed:
+            _LOG.error("failed: %s; then go on with: %s", full, _command(directory))
+        return Status.failed
+    if status in (Status.interrupted, Status.preempted):
+        _LOG.warning("%s; go on with: %s", status.name, _command(directory))
     return status
 
 
-@contextmanager
-def _preemptible() -> Generator[None]:
-    """Outside the training loop too, a scheduler's signal leaves a true status."""
+def _report(directory: RunDirectory) -> bool:
+    """Write the report of a completed run; whether that could be done."""
+    with logging_to(directory.log_file):
+        try:
+            build([directory.path], output=directory.report_file)
+        except Exception as error:  # noqa: BLE001 -- the run is complete, whatever happens here
+            remedy = f"python -m andrea_exp.report {shlex.quote(str(directory.path))}"
+            _LOG.exception(
+                "the run is completed, but has no report: %s; write it with: %s", error, remedy
+            )
+            return False
+    return True
 
-    def leave(_number: int, _frame: FrameType | None) -> None:
-        raise _Preempted
 
-    signals = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
-    before = [signal.signal(number, leave) for number in signals]
-    try:
-        yield
-    finally:
-        for number, handler in zip(signals, before, strict=True):
-            signal.signal(number, handler)
+def _command(directory: RunDirectory) -> str:
+    return f"python -m andrea_exp.job {shlex.quote(str(directory.path))}"

@@ -1,5 +1,6 @@
 """Freeze: a request, checked to the end, becomes a run directory that waits to be executed."""
 
+import os
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -15,8 +16,10 @@ from andrea_exp.record.reader import newest_unfinished
 
 
 def home(request: Request) -> Path:
-    """The folder that gathers the runs of this request's name."""
-    return Path(request.config.running.outputs) / request.config.running.name
+    """The folder that gathers the runs of this request's name; `~` is the home directory."""
+    running = request.config.running
+    # `Path.expanduser` raises for a user that does not exist.
+    return Path(os.path.expanduser(running.outputs), running.name)  # noqa: PTH111
 
 
 def freeze_single(request: Request) -> RunDirectory:
@@ -46,12 +49,24 @@ def resumable(request: Request) -> RunDirectory:
             f"({asked.recipe_hash}); give the same choices as that run had, or leave out "
             "resume=true"
         )
-    _refuse_other_execution(found, asked)
+    refuse_other_execution(found, asked, way="resume=true", otherwise="leave out resume=true")
     return found
 
 
-def _refuse_other_execution(found: RunDirectory, asked: FrozenConfig) -> None:
-    """A directory is executed as it was frozen, so words that ask for another way are refused."""
+def refuse_other_execution(
+    found: RunDirectory, asked: FrozenConfig, *, way: str, otherwise: str
+) -> None:
+    """A directory is executed as it was frozen, so words that ask for another way are refused.
+
+    Args:
+        found: what would be executed.
+        asked: what is asked for.
+        way: how the directory was asked for, for the message.
+        otherwise: what else a user can do.
+
+    Raises:
+        Refusal: they do.
+    """
     text = found.config_file.read_text(encoding="utf-8")
     frozen = FrozenConfig.parse(text, source=str(found.config_file))
     for group in ("runtime", "logger"):
@@ -59,19 +74,24 @@ def _refuse_other_execution(found: RunDirectory, asked: FrozenConfig) -> None:
             before = frozen.config[group].get(key)
             if value != before:
                 raise Refusal(
-                    f"resume=true: {found.path} was frozen with {group}.{key}={before}, not "
-                    f"{value}; give the same again, or leave out resume=true"
+                    f"{way}: {found.path} was frozen with {group}.{key}={before}, not {value}; "
+                    f"give the same again, or {otherwise}"
                 )
 
 
-def freeze_job(request: Request, *, job: str) -> RunDirectory:
+def freeze_job(request: Request, *, job: str, anew: bool) -> RunDirectory:
     """The directory of one job of a sweep, already checked.
+
+    Args:
+        request: the job.
+        job: name of the directory.
+        anew: if that is taken, take one beside it.
 
     Raises:
         FileExistsError: it is there already.
     """
     files = _files(request, freeze(request))
-    return RunDirectory.create(home(request), job, files=files)
+    return RunDirectory.create(home(request), job, files=files, unique=anew)
 
 
 def _files(request: Request, frozen: FrozenConfig) -> dict[str, str]:

@@ -12,14 +12,19 @@ import socket
 import struct
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from andrea_exp.component import Refusal
+from andrea_exp.disk import writing
 
 
 class Busy(Refusal):
     """Somebody else holds the lock."""
+
+    def __init__(self, message: str, *, holder: str) -> None:
+        super().__init__(message)
+        self.holder = holder
 
 
 _held: dict[tuple[int, int], int] = {}  # (device, inode) of a lock file -> process that holds it
@@ -34,11 +39,14 @@ def exclusive(path: Path) -> Generator[None]:
     Raises:
         Busy: it is held already, by another process or this one.
         Refusal: it cannot be taken here.
+        DiskFull: there is no room for the file.
     """
     if _held_here(path):
-        raise Busy(f"{path.parent} is in use by this very process ({os.getpid()})")
+        holder = f"this very process ({os.getpid()})"
+        raise Busy(f"{path.parent} is in use by {holder}", holder=holder)
     try:
-        file = path.open("a+", encoding="utf-8")
+        with writing(path):
+            file = path.open("a+b", buffering=0)
     except OSError as error:
         raise Refusal(f"{path.parent} cannot be locked: {error.strerror}") from error
     key = None
@@ -48,16 +56,17 @@ def exclusive(path: Path) -> Generator[None]:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except (BlockingIOError, PermissionError) as error:
                 file.seek(0)
-                holder = file.read().strip() or "another process"
+                holder = file.read().decode(errors="replace").strip() or "another process"
                 raise Busy(
-                    f"{path.parent} is in use by {holder}; wait until it ends, or end it"
+                    f"{path.parent} is in use by {holder}; wait until it ends, or end it",
+                    holder=holder,
                 ) from error
             status = os.fstat(file.fileno())
             key = (status.st_dev, status.st_ino)
             _held[key] = os.getpid()
-            file.truncate(0)
-            file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
-            file.flush()
+            with suppress(OSError):  # on a full disk the lock holds without a name
+                file.truncate(0)
+                file.write(f"process {os.getpid()} on {socket.gethostname()}\n".encode())
             try:
                 yield
             finally:
@@ -73,7 +82,7 @@ def is_locked(path: Path) -> bool:
         return True
     try:
         with path.open("rb") as file:
-            return _kind_of_lock(file.fileno()) != fcntl.F_UNLCK
+            return _lock_in_the_way(file.fileno())[0] != fcntl.F_UNLCK
     except FileNotFoundError:
         return False
 
@@ -86,11 +95,23 @@ def _held_here(path: Path) -> bool:
     return _held.get((status.st_dev, status.st_ino)) == os.getpid()
 
 
-def _kind_of_lock(descriptor: int) -> int:
-    """The lock that would stand in the way of an exclusive one: fcntl(2), F_GETLK."""
+def holder(path: Path) -> int | None:
+    """The other process that holds the lock of a file, if it is on this machine; looks only."""
+    try:
+        with path.open("rb") as file:
+            kind, process = _lock_in_the_way(file.fileno())
+    except FileNotFoundError:
+        return None
+    return process if kind != fcntl.F_UNLCK and process > 0 else None
+
+
+def _lock_in_the_way(descriptor: int) -> tuple[int, int]:
+    """Kind and process of what would refuse an exclusive lock: fcntl(2), F_GETLK."""
     if sys.platform == "darwin":  # struct flock: start, length, pid, type, whence
-        layout, place, question = "qqihh", 3, (0, 0, 0, fcntl.F_WRLCK, os.SEEK_SET)
+        layout, kind, process, question = "qqihh", 3, 2, (0, 0, 0, fcntl.F_WRLCK, os.SEEK_SET)
     else:  # Linux: type, whence, start, length, pid
-        layout, place, question = "hhqqi", 0, (fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-    answer = fcntl.fcntl(descriptor, fcntl.F_GETLK, struct.pack(layout, *question))
-    return int(struct.unpack(layout, answer)[place])
+        layout, kind, process, question = "hhqqi", 0, 4, (fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    answer = struct.unpack(
+        layout, fcntl.fcntl(descriptor, fcntl.F_GETLK, struct.pack(layout, *question))
+    )
+    return int(answer[kind]), int(answer[process])

@@ -13,7 +13,8 @@ from safetensors.torch import save_file
 
 import andrea_exp
 from andrea_exp.assemble import Run
-from andrea_exp.atomic import write_atomically
+from andrea_exp.atomic import replacing, write_atomically
+from andrea_exp.config.catalogue import conf_directory
 from andrea_exp.config.frozen import thaw
 from andrea_exp.data.base import Data
 from andrea_exp.evaluate.results import Results, Throughput
@@ -22,15 +23,18 @@ from andrea_exp.measure import measure, position_rows
 from andrea_exp.model.decoder import Decoder
 from andrea_exp.record.directory import RunDirectory
 from andrea_exp.record.environment import checkout, packages, this_platform
-from andrea_exp.record.frozen import FrozenConfig
 from andrea_exp.record.manifest import DataIdentity, Failure, Git, Manifest, Status, utc_now
 from andrea_exp.record.metrics import MetricsFile
 from andrea_exp.record.reader import load
 from andrea_exp.record.results import write_results
 from andrea_exp.report.show import show
+from andrea_exp.train.devices import claimed
 from andrea_exp.train.fit import fit
 from andrea_exp.train.outcome import Ended, Outcome
+from andrea_exp.train.peers import gathered, met
+from andrea_exp.train.ranks import Ranks
 from andrea_exp.train.runtime import device_name, resolve_threads, settings
+from andrea_exp.train.training import Sink
 
 _LOG = logging.getLogger(__name__)
 
@@ -40,13 +44,24 @@ class Walk:
     """The walk of one run, from its frozen configuration to its results."""
 
     def __init__(self, directory: RunDirectory) -> None:
-        text = directory.config_file.read_text(encoding="utf-8")
         self._directory = directory
-        self._frozen = FrozenConfig.parse(text, source=str(directory.config_file))
+        self._frozen = directory.config()
         self._run = Run(thaw(self._frozen))
 
     def run(self) -> Status:
         """Train; if that came to its end, measure and write the results."""
+        with claimed(self._run.config.running.runtime) as gpus:
+            return self._run_on(gpus)
+
+    def follow(self, *, rank: int, meeting: Path) -> None:
+        """Be one of the further processes of the training, which write nothing."""
+        data = self._run.load_data()
+        model = self._run.build_model(vocab=data.vocab)
+        runtime = self._run.config.running.runtime
+        with met(meeting, rank=rank, runtime=runtime) as ranks:
+            self._fit(model, data=data, ranks=ranks, sink=lambda _row: None)
+
+    def _run_on(self, gpus: list[int]) -> Status:
         run = self._run
         for warning in run.warnings():
             _LOG.warning(warning)
@@ -57,11 +72,11 @@ class Walk:
         initial_rows = position_rows(model)
         logger = self._open_logger()
         try:
-            outcome = self._train(model, data=data, logger=logger)
+            outcome = self._train(model, data=data, logger=logger, gpus=gpus)
             if outcome.ended is not Ended.completed:
                 logger.finish({}, failed=True)
                 return self._stopped(outcome)
-            console = Console(stderr=True)
+            console = Console(stderr=True, quiet=not sys.stderr.isatty())
             with settings(run.config.running.runtime), console.status("measuring the model"):
                 results = measure(
                     model,
@@ -80,33 +95,60 @@ class Walk:
         self._record(replace(self._manifest, wandb=logger.identity()))
         return Status.completed
 
-    def _train(self, model: Decoder, *, data: Data, logger: Logger) -> Outcome:
-        run, running = self._run, self._run.config.running
-        with MetricsFile(self._directory.metrics_file) as metrics:
+    def _train(self, model: Decoder, *, data: Data, logger: Logger, gpus: list[int]) -> Outcome:
+        runtime = self._run.config.running.runtime
+        another = [sys.executable, "-m", "andrea_exp.rank", str(self._directory.path)]
+        with (
+            MetricsFile(self._directory.metrics_file) as metrics,
+            gathered(another, runtime=runtime, gpus=gpus) as ranks,
+        ):
+            recorded = metrics.last_step or 0
 
             def sink(row: Mapping[str, float]) -> None:
                 if metrics.append(row):
                     logger.log(row)
 
-            outcome = fit(
-                model,
-                run.stream(data),
-                optimizer=run.recipe.optimizer,
-                trainer=run.recipe.trainer,
-                runtime=running.runtime,
-                seed=run.recipe.seed,
-                checkpoints=self._directory.checkpoints,
-                sink=sink,
-                stamp={
-                    "recipe": self._frozen.recipe_hash,
-                    "data": data.fingerprint,
-                    "threads": resolve_threads(running.runtime),
-                },
-                resume=self._directory.checkpoints.is_dir(),
-                show_progress=sys.stderr.isatty(),
-            )
+            outcome = self._fit(model, data=data, ranks=ranks, sink=sink)
+        self._warn_of_lost_rows(recorded, resumed_from=outcome.resumed_from)
         self._record(replace(self._manifest, deterministic=outcome.deterministic))
         return outcome
+
+    def _warn_of_lost_rows(self, recorded: int, *, resumed_from: int) -> None:
+        """Say so if rows that the checkpoint is past are not there any more."""
+        trainer = self._run.recipe.trainer
+        at_end = resumed_from == trainer.max_steps
+        due = resumed_from if at_end else resumed_from - resumed_from % trainer.log_every_steps
+        if recorded < due:
+            _LOG.warning(
+                "%s lacks the rows of the steps %d to %d, which were written before the checkpoint "
+                "of step %d: the file was removed or cut; only a new run has them again",
+                self._directory.metrics_file,
+                recorded + 1,
+                due,
+                resumed_from,
+            )
+
+    def _fit(self, model: Decoder, *, data: Data, ranks: Ranks, sink: Sink) -> Outcome:
+        recipe, runtime = self._run.recipe, self._run.config.running.runtime
+        return fit(
+            model,
+            self._run.stream(data),
+            optimizer=recipe.optimizer,
+            trainer=recipe.trainer,
+            runtime=runtime,
+            ranks=ranks,
+            seed=recipe.seed,
+            checkpoints=self._directory.checkpoints,
+            sink=sink,
+            stamp={
+                "recipe": self._frozen.recipe_hash,
+                "data": data.fingerprint,
+                "threads": resolve_threads(runtime),
+                "devices": runtime.devices,
+            },
+            resume=self._directory.checkpoints.is_dir(),
+            show_progress=ranks.is_first and sys.stderr.isatty(),
+        )
 
     def _stopped(self, outcome: Outcome) -> Status:
         """The status of a training that did not come to its end."""
@@ -125,9 +167,8 @@ class Walk:
         }[outcome.ended]
 
     def _write(self, model: Decoder, *, results: Results) -> None:
-        draft = self._directory.model_file.with_suffix(".new")
-        save_file(model.state_dict(), draft)
-        draft.replace(self._directory.model_file)
+        with replacing(self._directory.model_file) as draft:
+            save_file(model.state_dict(), draft)
         write_results(self._directory.results_file, asdict(results))
 
     def _record_data(self, data: Data) -> None:
@@ -141,7 +182,7 @@ class Walk:
 
     def _record_start(self) -> None:
         """Write when, where and with which program this run is executed."""
-        source = checkout(Path(andrea_exp.__file__).parent)
+        source = checkout(Path(andrea_exp.__file__).parent, conf=conf_directory())
         if source is not None and source.patch is not None:
             write_atomically(self._directory.patch_file, source.patch)
         running, manifest = self._run.config.running, self._manifest

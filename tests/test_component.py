@@ -13,6 +13,7 @@ from andrea_exp.component import (
     between,
     fraction_below_one,
     positive_share,
+    positive_up_to,
 )
 from andrea_exp.output.untied import UntiedConfig
 
@@ -23,6 +24,7 @@ class Example(Config):
     share: float = field(metadata=fraction_below_one())
     factors: list[float] = field(metadata=above(0))
     level: float | None = field(metadata=between(-1, 1))
+    free: int
 
 
 def example(
@@ -31,8 +33,9 @@ def example(
     share: float = 0.0,
     factors: list[float] | None = None,
     level: float | None = None,
+    free: int = -5,
 ) -> Example:
-    return Example(count=count, share=share, factors=factors or [0.5, 2.0], level=level)
+    return Example(count=count, share=share, factors=factors or [0.5, 2.0], level=level, free=free)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +46,8 @@ def example(
         (between(-1, 1), [-1, 0, 1], [-1.001, 1.001]),
         (fraction_below_one(), [0, 0.999], [1, -0.001]),
         (positive_share(), [0.001, 1], [0, 1.001]),
+        (positive_up_to(7), [0.001, 7], [0, 7.001]),
+        (at_least(3), [10**400], [-(10**400)]),
     ],
 )
 def test_a_range_holds_its_own_bounds_and_no_others(
@@ -73,6 +78,8 @@ def test_none_means_not_set_and_passes():
         ({"share": 1.0}, "share must be at least 0 and below 1, got 1.0"),
         ({"share": math.nan}, "share must be at least 0 and below 1, got nan"),
         ({"factors": [1.0, 0.0]}, "factors must be above 0, got 0.0"),
+        ({"count": 10**9 + 1}, "count must be at most 1000000000, got 1000000001"),
+        ({"free": 10**400}, f"free must be at most 1000000000, got {10**400}"),
         ({"level": 1.5}, "level must be at least -1 and at most 1, got 1.5"),
     ],
 )

@@ -1,5 +1,6 @@
 """What README.md and CONTRIBUTING.md tell people to type is typed here, or by CI through make."""
 
+import dataclasses
 import importlib
 import re
 import shlex
@@ -9,12 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 import andrea_exp
 from andrea_exp.command import DONE
 from andrea_exp.config.request import request
+from andrea_exp.data.grammar import Grammar
+from andrea_exp.evaluate.length_row import Bucket, LengthRow
+from andrea_exp.evaluate.results import Final, Results
+from andrea_exp.evaluate.slots import SlotLoss
 from andrea_exp.freeze import freeze_single
 from andrea_exp.position.beyond import Beyond
 from tests.options import CONF
@@ -37,6 +43,14 @@ TINY = [
 OF_NOISE = ("data=noise", "data.vocab", "data.validation_tokens")
 """Those of them that no other data set has."""
 
+ON_SLURM = (
+    "python -m andrea_exp -m name=ablation position=learned,rope seed=0,1,2 hydra/launcher=slurm",
+    "python -m andrea_exp -m name=ablation position=learned,rope seed=0,1,2 hydra/launcher=slurm "
+    "sweep.wait=false",
+    "python -m andrea_exp.status outputs/ablation",
+)
+"""Lines for people with a cluster, in the order in which they work."""
+
 BY_MAKE = {
     "python3 -m venv .venv": '"$$chosen" -m venv $(VENV)',
     ".venv/bin/pip install -c constraints.txt -e .": "$(INSTALL) -e .\n",
@@ -50,7 +64,7 @@ ELSEWHERE = {
     "pre-commit install": "changes the checkout's own hooks",
     "python -m andrea_exp position=binary": "tests/test_extension.py",
     "python -m andrea_exp -m name=mine position=binary,sinusoidal,rope seed=0,1,2": "the same",
-}
+} | dict.fromkeys(ON_SLURM, "tests/slurm/test_readme.py, in `make test-slurm`")
 
 
 def typed() -> list[str]:
@@ -93,12 +107,14 @@ def test_a_command_works_as_typed(
     line: str, frozen: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module, *words = shlex.split(line)[2:]
-    words = [str(frozen) if word == "DIR" else word for word in words if word != "..."]
+    words = [str(frozen) if word in {"DIR", "RUN"} else word for word in words if word != "..."]
     if module == "andrea_exp" and not {"--help", "--cfg"} & {*words}:
         words += TINY
     if "data=text" in words:
         Path("book.txt").write_text((ROOT / "README.md").read_text(encoding="utf-8"))
         words = [word for word in words if not word.startswith(OF_NOISE)] + ["tokenizer.size=300"]
+    if "data=grammar" in words:
+        words = [word for word in words if word not in TINY or not word.startswith(OF_NOISE[:2])]
     monkeypatch.setattr(sys, "argv", [module, *words])
     program = importlib.import_module(module)
     if hasattr(program, "__path__"):
@@ -167,6 +183,33 @@ def test_the_page_names_every_dependency_and_no_other() -> None:
 
 def test_every_policy_past_the_trained_length_is_named() -> None:
     assert [each.name for each in Beyond if f"`{each.name}`" not in README] == []
+
+
+def test_the_grammar_is_as_described() -> None:
+    data = andrea_exp.compose("data=grammar").load_data()
+    assert isinstance(data, Grammar)
+    part = README[README.index("## A language with a known floor") :].partition("## What a run")[0]
+    assert f": {data.vocab} words" in part
+    assert f"towards {data.floor_nats:.3f} nats\nper word" in part
+    (example,) = (text for language, text in BLOCK.findall(part) if language == "text")
+    ids = [data.words().index(word) for word in example.split()]
+    assert np.isfinite(data.optimal_nats(np.array([ids]))).all()
+    slots = re.findall(r"`([^`]*)`", part[part.index("The **slots**") :].partition(". Their")[0])
+    assert len(slots) == 4
+    assert set(slots) <= set(data.slots().names)
+
+
+def test_the_keys_of_results_are_as_described() -> None:
+    part = README[README.index("In `results.json`") :].partition("\n\n")[0]
+    rows = {LengthRow: ["loss_nats", "floor_nats", "per_position"], Bucket: ["floor_nats"]}
+    rows |= {SlotLoss: ["slot", "loss_nats", "floor_nats", "accuracy", "tokens"]}
+    rows |= {Results: ["lengths", "slots"]}
+    for record, keys in rows.items():
+        assert set(keys) <= {field.name for field in dataclasses.fields(record)}
+        assert all(f"`{key}`" in part for key in keys)
+    final = re.findall(r"`final\.(\w+)`", part)
+    assert sorted(final) == ["floor_nats", "val_loss_nats"]
+    assert set(final) <= {field.name for field in dataclasses.fields(Final)}
 
 
 def table_below(head: str) -> Iterator[list[str]]:

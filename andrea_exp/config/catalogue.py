@@ -36,6 +36,21 @@ def description(group: str, option: str) -> str:
     return ""
 
 
+def owners(group: str, key: str) -> list[str]:
+    """The options of a group that have a key of their own, deviations from them left out."""
+    return [
+        option
+        for option in groups()[group]
+        if {"name", key} <= _own_keys(conf_directory() / group / f"{option}.yaml")
+    ]
+
+
+def _own_keys(path: Path) -> set[str]:
+    """The keys at the left edge of a file."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {line.partition(":")[0] for line in lines if line[:1].isidentifier()}
+
+
 def nearest(word: str, candidates: Iterable[str]) -> str:
     """A hint at the most similar candidates, as the end of a message; empty if none is similar."""
     close = difflib.get_close_matches(word, sorted(candidates), n=3, cutoff=0.5)

@@ -8,6 +8,8 @@ from typing import Any
 
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from omegaconf import OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
@@ -39,10 +41,25 @@ class Composed:
 @contextmanager
 def hydra_ready() -> Generator[None]:
     """Hydra with `conf/` as its folder; its global state is cleared again at the end."""
-    with initialize_config_dir(
-        config_dir=str(conf_directory()), job_name="andrea_exp", version_base="1.3"
+    with (
+        initialize_config_dir(
+            config_dir=str(conf_directory()), job_name="andrea_exp", version_base="1.3"
+        ),
+        own_launchers(),
     ):
         yield
+
+
+@contextmanager
+def own_launchers() -> Generator[None]:
+    """`hydra/launcher` is one of `conf/`: Hydra would merge its own and a plugin's into those."""
+    Plugins.instance()  # registers them
+    group = ConfigStore.instance().repo["hydra"]
+    others = group.pop("launcher", {})
+    try:
+        yield
+    finally:
+        group["launcher"] = others
 
 
 def compose(overrides: Sequence[str]) -> Composed:

@@ -35,6 +35,15 @@ def open_door(values: Mapping[str, Any]) -> RunConfig:
     )
 
 
+def open_node(base: type[C], values: Mapping[str, Any], *, path: str) -> C:
+    """One typed node from plain values; `path` is its key, for messages.
+
+    Raises:
+        Refusal: a key, type or range is wrong.
+    """
+    return _fill(base, values, path=path)
+
+
 def recipe_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """The part of the resolved values that decides the result."""
     return {key: values[key] for key in _names(Recipe)}

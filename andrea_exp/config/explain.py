@@ -1,6 +1,7 @@
 """What is wrong with a command line, in one line, where Hydra's own words would not help."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from hydra import compose as hydra_compose
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -9,7 +10,7 @@ from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from andrea_exp.config.catalogue import ROOT_FILE, groups, nearest
+from andrea_exp.config.catalogue import ROOT_FILE, description, groups, nearest, owners
 
 _NOT_HERE = ("use +", "See http", "object_type=")
 
@@ -24,7 +25,7 @@ def refuse_other_keys(overrides: Sequence[str]) -> None:
     """
     for word in OverridesParser.create().parse_overrides(list(overrides)):
         own = not word.is_hydra_override()
-        if own and (_misuse(word) or any(_foreign(word))):
+        if _elsewhere(word) or (own and (_misuse(word) or any(_foreign(word)))):
             raise HydraException(f"cannot use {word.input_line}")
 
 
@@ -38,6 +39,7 @@ def explain(error: Exception, overrides: Sequence[str], *, in_sweep: bool = Fals
 
 
 def _complaints(words: Sequence[Override], *, in_sweep: bool) -> Iterator[str]:
+    yield from filter(None, map(_elsewhere, words))
     own = [word for word in words if not word.is_hydra_override()]
     yield from _unknown_options(own)
     yield from _unknown_keys(own)
@@ -46,6 +48,13 @@ def _complaints(words: Sequence[Override], *, in_sweep: bool) -> Iterator[str]:
             yield f"{word.input_line} is a grid: add -m to run it as a sweep, or quote the value"
         if misuse := _misuse(word):
             yield f"{word.input_line}: {misuse}"
+
+
+def _elsewhere(word: Override) -> str | None:
+    """What is wrong with a word that would tell Hydra where to write."""
+    if word.key_or_group.startswith(("hydra.run.", "hydra.sweep.")):
+        return f"{word.input_line} does nothing here; results go to FOLDER/NAME by outputs= name="
+    return None
 
 
 def _misuse(word: Override) -> str | None:
@@ -79,21 +88,34 @@ def _foreign(word: Override) -> list[str]:
 
 
 def _unknown_keys(words: Sequence[Override]) -> Iterator[str]:
-    legal = {*groups(), *_keys([word for word in words if word.key_or_group in groups()])}
+    values = _values([word for word in words if word.key_or_group in groups()])
+    legal = {*groups(), *_flatten(values, prefix="")}
     for word in words:
         if word.key_or_group not in legal:
-            hint = nearest(word.key_or_group, legal) or "; --help lists the groups"
-            yield f"unknown key {word.input_line}{hint}"
+            yield f"unknown key {word.input_line}{_remedy(word.key_or_group, values, legal)}"
 
 
-def _keys(choices: Sequence[Override]) -> Iterator[str]:
-    """Every dotted key, inner nodes included, under these choices; of a grid the first ones."""
+def _remedy(key: str, values: Mapping[str, Any], legal: set[str]) -> str:
+    """What to do about an unknown key: choose an option that has it, or write another one."""
+    group, _, last = key.rpartition(".")
+    having = owners(group, last) if group in groups() else []
+    if having:
+        others = " and ".join(f"{group}={each} ({description(group, each)})" for each in having)
+        return f": {group}={values[group]['name']} has no such key; it belongs to {others}"
+    usable = {each for each in legal if not each.endswith(".name")}
+    return nearest(key, usable) or "; --help lists the groups"
+
+
+def _values(choices: Sequence[Override]) -> dict[str, Any]:
+    """The composed values under these choices; of a grid the first ones."""
     words = [f"{word.key_or_group}={value}" for word in choices for value in _chosen(word)[:1]]
     try:
         config = hydra_compose(ROOT_FILE, overrides=words)
     except (HydraException, OmegaConfBaseException):
         config = hydra_compose(ROOT_FILE)
-    yield from _flatten(OmegaConf.to_container(config), prefix="")
+    values = OmegaConf.to_container(config)
+    assert isinstance(values, dict)
+    return {str(key): value for key, value in values.items()}
 
 
 def _flatten(values: object, *, prefix: str) -> Iterator[str]:

@@ -3,16 +3,16 @@
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
-from andrea_exp.component import Config
+from andrea_exp.component import Config, OptionConfig
 from andrea_exp.config.door import open_door, recipe_values
 from andrea_exp.config.request import Request
 from andrea_exp.config.run import RunConfig
 from andrea_exp.record.frozen import FrozenConfig
-from andrea_exp.record.redact import redacted
+from andrea_exp.record.redact import redact
 
 
 def recipe_hash(values: Mapping[str, Any]) -> str:
@@ -23,24 +23,37 @@ def recipe_hash(values: Mapping[str, Any]) -> str:
 
 def freeze(request: Request) -> FrozenConfig:
     """What a run directory is made with; home directory as `~`, secrets masked."""
-    values = {**_plain(request.config.recipe), **_plain(request.config.running)}
+    exact, shown = _values(request.config, text=str), _values(request.config, text=redact)
     chosen = {group: name for group, name in request.composed.choices.items() if name is not None}
-    return FrozenConfig(recipe_hash=recipe_hash(values), choices=chosen, config=redacted(values))
+    return FrozenConfig(recipe_hash=recipe_hash(exact), choices=chosen, config=shown)
 
 
-def _plain(config: Config) -> dict[str, Any]:
-    """Typed values as the file and the hash have them, however they were written."""
-    return dataclasses.asdict(config, dict_factory=_with_names)
+def _values(config: RunConfig, *, text: Callable[[str], str]) -> dict[str, Any]:
+    """Typed values as the file and the hash have them, however they were written.
+
+    Args:
+        config: the values.
+        text: what is done to free text. Names of options, and those in an Enum, are none.
+    """
+    return {**_plain(config.recipe, text=text), **_plain(config.running, text=text)}
 
 
-def _with_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {key: _named(value) for key, value in pairs}
+def _plain(config: Config, *, text: Callable[[str], str]) -> dict[str, Any]:
+    values = {
+        field.name: _value(getattr(config, field.name), text=text)
+        for field in dataclasses.fields(config)
+    }
+    return values | {"name": config.name} if isinstance(config, OptionConfig) else values
 
 
-def _named(value: object) -> object:
+def _value(value: object, *, text: Callable[[str], str]) -> object:
+    if isinstance(value, Config):
+        return _plain(value, text=text)
     if isinstance(value, list):
-        return [_named(item) for item in value]
-    return value.name if isinstance(value, Enum) else value
+        return [_value(item, text=text) for item in value]
+    if isinstance(value, Enum):
+        return value.name
+    return text(value) if isinstance(value, str) else value
 
 
 def thaw(frozen: FrozenConfig) -> RunConfig:

@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from andrea_exp.component import Refusal
+from andrea_exp.component import Refusal, path_fields
 from andrea_exp.config.compose import Composed, compose
 from andrea_exp.config.door import open_door, option_class
 from andrea_exp.config.run import RunConfig
@@ -37,9 +37,8 @@ def typed(composed: Composed) -> Request:
     """
     cls = option_class(DataConfig, composed.values["data"].get("name"), path="data")
     settled = _without_tokenizer(composed) if cls.has_own_ids() else composed
-    paths = [field.name for field in fields(cls) if field.metadata.get("files")]
     data = {
-        key: _absolute(value) if key in paths else value
+        key: _absolute(value) if key in path_fields(cls) else value
         for key, value in settled.values["data"].items()
     }
     settled = replace(settled, values={**settled.values, "data": data})

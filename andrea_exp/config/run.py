@@ -44,6 +44,8 @@ class SweepConfig(Config):
 
     fail_fast: bool
     """Whether the first failed job ends the sweep."""
+    wait: bool
+    """Whether the command ends with the last job; otherwise once all are with the scheduler."""
 
 
 @dataclass(kw_only=True, frozen=True)
@@ -56,6 +58,8 @@ class Running(Config):
     """Where all results go; relative to the current directory."""
     resume: bool
     """Go on with the newest unfinished run of this name and recipe."""
+    rerun: bool
+    """In a sweep, train every job anew, beside what is there; a single run always is new."""
     question: str | None
     """What an experiment asks."""
     runtime: RuntimeConfig
@@ -63,8 +67,10 @@ class Running(Config):
     sweep: SweepConfig
 
     def __post_init__(self) -> None:
-        """Check that `name` is the name of one visible folder."""
+        """Check that `name` is the name of one visible folder, and that the wishes agree."""
         super().__post_init__()
+        if self.resume and self.rerun:
+            raise ValueError("resume=true goes on with a run and rerun=true starts anew; give one")
         if not self.name or self.name.startswith(".") or set(self.name) & set("/\\\0"):
             raise ValueError(
                 f"name must be a folder's name without a slash or a leading dot, got {self.name!r}"
@@ -81,8 +87,14 @@ class RunConfig:
     running: Running
 
     def __post_init__(self) -> None:
-        """Check that data and tokenizer belong together."""
+        """Check that data and tokenizer belong together, and that batches can be dealt out."""
         data = type(self.recipe.data)
         if data.has_own_ids() != (self.recipe.tokenizer is None):
             verb = "has ids of its own: leave out" if data.has_own_ids() else "needs"
             raise Refusal(f"data={self.recipe.data.name} {verb} tokenizer=")
+        size, devices = self.recipe.data.batch_size, self.running.runtime.devices
+        if size % devices:
+            raise Refusal(
+                f"runtime.devices={devices} does not divide data.batch_size={size}: each process "
+                "takes as many rows of a batch as the others; change one of the two"
+            )

@@ -19,6 +19,7 @@ from typing import Final
 import platformdirs
 from rich.console import Console
 
+from andrea_exp import disk
 from andrea_exp.atomic import sync_directory
 from andrea_exp.component import Refusal
 from andrea_exp.lock import Busy, exclusive
@@ -53,6 +54,7 @@ def kept(kind: str, key: str, make: Callable[[Path], None]) -> Path:
 
     Raises:
         Refusal: the cache folder cannot be written, or `make` refuses.
+        DiskFull: there is no room for the entry, of which nothing is left.
     """
     folder = cache_folder() / kind
     entry = folder / key
@@ -114,7 +116,8 @@ def _lock(folder: Path, key: str) -> Path:
 def _writing(folder: Path) -> Generator[None]:
     """Say what to do where the cache folder cannot be written; other faults are refusals by now."""
     try:
-        yield
+        with disk.writing(folder, otherwise=f"name another folder with {VARIABLE}"):
+            yield
     except OSError as error:
         raise Refusal(
             f"the cache folder {folder} cannot be written: {error.strerror}; "

@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float64, Int64
 from typing_extensions import override
 
-from andrea_exp.component import Range, Refusal, at_least
+from andrea_exp.component import Range, Refusal, between
 from andrea_exp.data.base import Batch, Data, DataConfig, Slots
 from andrea_exp.data.chain import Chain
 from andrea_exp.data.grammar_rules import Shares, steps
@@ -45,7 +45,7 @@ class GrammarConfig(DataConfig):
     """Share of the statements with another noun between subject and verb."""
     dated: float = field(metadata=INSIDE)
     """Share of statements and music with a weekday."""
-    validation_tokens: int = field(metadata=at_least(1))
+    validation_tokens: int = field(metadata=between(1, 10**8))
     """Words to validate on, the same for every run; as many show what training words are like."""
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Int64
 from typing_extensions import override
 
-from andrea_exp.component import Refusal, at_least
+from andrea_exp.component import Refusal, at_least, between
 from andrea_exp.data.base import Batch, Data, DataConfig
 from andrea_exp.seeding import numpy_generator
 from andrea_exp.tokenizer.base import TokenizerConfig
@@ -22,7 +22,7 @@ class NoiseConfig(DataConfig):
 
     vocab: int = field(metadata=at_least(2))
     """V: number of ids, all equally likely."""
-    validation_tokens: int = field(metadata=at_least(1))
+    validation_tokens: int = field(metadata=between(1, 10**8))
     """Ids to validate on, the same for every run; as many show what training ids are like."""
 
     @classmethod

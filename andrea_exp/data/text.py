@@ -57,7 +57,10 @@ class TextConfig(DataConfig):
         train = find(self.path, key="data.path")
         validation = find(self.validation_path, key="data.validation_path")
         _check_apart(train, validation)
-        return self._tokenized(hashed(train), hashed(validation)).corpus(
+        texts, judges = hashed(train), hashed(validation)
+        _check_filled(texts, key="data.path")
+        _check_filled(judges, key="data.validation_path")
+        return self._tokenized(texts, judges).corpus(
             tokenizer=tokenizer, context=context, sample_tokens=self.sample_tokens
         )
 
@@ -85,6 +88,12 @@ def _check_apart(train: list[str], validation: list[str]) -> None:
             f"{both[0]} is named by data.path and by data.validation_path; what a model is "
             "trained on cannot judge it: leave the file out of one of them"
         )
+
+
+def _check_filled(found: list[File], *, key: str) -> None:
+    if found and not any(each.size for each in found):
+        others = f", and so is every other of the {len(found)}" if len(found) > 1 else ""
+        raise Refusal(f"{key}: {found[0].path} is empty{others}; name files with text in them")
 
 
 def _part(texts: list[TextFile], digests: dict[str, str]) -> Part:

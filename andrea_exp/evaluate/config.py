@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from andrea_exp.component import Config, above, at_least, positive_share
+from andrea_exp.component import Config, at_least, positive_share, positive_up_to
 from andrea_exp.position.beyond import Beyond
 
 
@@ -10,7 +10,7 @@ from andrea_exp.position.beyond import Beyond
 class EvaluationConfig(Config):
     """Which lengths are scored, on how many targets, under which protocols and policies."""
 
-    length_factors: list[float] = field(metadata=above(0))
+    length_factors: list[float] = field(metadata=positive_up_to(10**6))
     """Lengths as multiples of T; each product must be a whole number of tokens. T is always one."""
     beyond: list[Beyond]
     """Policies past T that are scored beside the declared one, from the same run."""

@@ -4,7 +4,14 @@ import math
 from dataclasses import dataclass, field
 from enum import Enum
 
-from andrea_exp.component import Config, above, at_least, fraction_below_one
+from andrea_exp.component import (
+    Config,
+    above,
+    at_least,
+    between,
+    fraction_below_one,
+    positive_up_to,
+)
 from andrea_exp.norm import NormConfig
 from andrea_exp.shapes import Sizes
 
@@ -58,7 +65,7 @@ class FeedForwardConfig(Config):
     """The position-wise part of a block."""
 
     activation: Activation
-    ratio: float = field(metadata=above(0))
+    ratio: float = field(metadata=positive_up_to(10**3))
     """F/D; the product with D must be a whole number."""
 
 
@@ -75,9 +82,9 @@ class InitConfig(Config):
 class ModelConfig(Config):
     """A decoder's sizes and choices."""
 
-    d_model: int = field(metadata=at_least(1))
+    d_model: int = field(metadata=between(1, 10**6))
     """D: width of the residual stream."""
-    num_layers: int = field(metadata=at_least(0))
+    num_layers: int = field(metadata=between(0, 10**3))
     """Blocks; 0 leaves embedding and output alone."""
     num_heads: int = field(metadata=at_least(1))
     """Attention heads per block."""
@@ -85,7 +92,7 @@ class ModelConfig(Config):
     """T: tokens of a training window."""
     vocab: int | None = field(metadata=at_least(1))
     """V: rows of the token table; null: as many ids as the data has. More are padding."""
-    nominal_parameters: int | None = field(metadata=at_least(1))
+    nominal_parameters: int | None = field(metadata=between(1, 10**15))
     """The round size in the system's name, for shares beside those of the real total."""
     causal: bool
     """Whether a token sees only itself and earlier ones. A language model needs it."""

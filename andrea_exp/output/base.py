@@ -17,6 +17,14 @@ class OutputConfig(OptionConfig, ABC):
     """Configuration of one output."""
 
     @abstractmethod
+    def initial_std(self, *, token_std: float) -> float:
+        """Standard deviation of the rows that score, before training.
+
+        Args:
+            token_std: standard deviation of the initial token table.
+        """
+
+    @abstractmethod
     def build(self, *, sizes: Sizes, token_std: float) -> "Output":
         """The output as a module.
 

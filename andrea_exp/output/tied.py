@@ -19,6 +19,10 @@ class TiedConfig(OutputConfig):
     """No parameters of its own."""
 
     @override
+    def initial_std(self, *, token_std: float) -> float:
+        return token_std
+
+    @override
     def build(self, *, sizes: Sizes, token_std: float) -> "Tied":
         return Tied()
 

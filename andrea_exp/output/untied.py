@@ -24,8 +24,12 @@ class UntiedConfig(OutputConfig):
     that tied and untied scores start alike."""
 
     @override
+    def initial_std(self, *, token_std: float) -> float:
+        return token_std if self.std is None else self.std
+
+    @override
     def build(self, *, sizes: Sizes, token_std: float) -> "Untied":
-        std = token_std if self.std is None else self.std
+        std = self.initial_std(token_std=token_std)
         return Untied(vocab=sizes.vocab, width=sizes.d_model, std=std)
 
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, final
 
-from andrea_exp.atomic import sync_directory, write_atomically, write_durably
+from andrea_exp.atomic import remove_drafts, sync_directory, write_atomically, write_durably
 from andrea_exp.component import Refusal
-from andrea_exp.lock import exclusive, is_locked
+from andrea_exp.disk import writing
+from andrea_exp.lock import exclusive, holder, is_locked
+from andrea_exp.record.frozen import FrozenConfig
 from andrea_exp.record.manifest import Manifest, Status
 
 CONFIG = "config.yaml"
@@ -83,19 +85,33 @@ class RunDirectory:
         """Whether a path is a run directory, by the two files that each has from its start."""
         return (path / CONFIG).is_file() and (path / MANIFEST).is_file()
 
+    @classmethod
+    def was_one(cls, path: Path) -> bool:
+        """Whether a run was executed there, though one of the two files is gone."""
+        left = (path / CONFIG).is_file() or (path / MANIFEST).is_file()
+        return left and cls(path)._lock_file.is_file()
+
     @contextmanager
     def lock(self) -> Generator[None]:
         """Use the directory alone. It is free again when the block, or the process, ends.
+
+        What a killed holder had half written is removed.
 
         Raises:
             Refusal: it is in use; the message names the process and the host.
         """
         with exclusive(self._lock_file):
+            for file in (self.manifest_file, self.results_file, self.model_file, self.patch_file):
+                remove_drafts(file)
             yield
 
     def is_locked(self) -> bool:
         """Whether some process, this one included, uses the directory. Disturbs nobody."""
         return is_locked(self._lock_file)
+
+    def holder(self) -> int | None:
+        """The process of this machine, another than this one, that uses the directory."""
+        return holder(self._lock_file)
 
     def manifest(self) -> Manifest:
         """The manifest as it stands.
@@ -103,8 +119,15 @@ class RunDirectory:
         Raises:
             Refusal: it is not one, or of another schema.
         """
-        text = self.manifest_file.read_text(encoding="utf-8")
-        return Manifest.parse(text, source=str(self.manifest_file))
+        return Manifest.parse(_text(self.manifest_file), source=str(self.manifest_file))
+
+    def config(self) -> FrozenConfig:
+        """The frozen configuration.
+
+        Raises:
+            Refusal: it is not one, or of another schema.
+        """
+        return FrozenConfig.parse(_text(self.config_file), source=str(self.config_file))
 
     def write_manifest(self, manifest: Manifest) -> None:
         """Replace the manifest in one step; for the holder of the lock."""
@@ -159,6 +182,11 @@ class RunDirectory:
         return self.path / "run.log"
 
     @property
+    def submission_file(self) -> Path:
+        """The job of a scheduler that the run was given to."""
+        return self.path / "submission.json"
+
+    @property
     def patch_file(self) -> Path:
         """Difference of the program from its commit."""
         return self.path / PATCH
@@ -171,6 +199,20 @@ class RunDirectory:
     @property
     def _lock_file(self) -> Path:
         return self.path / ".lock"
+
+
+def _text(path: Path) -> str:
+    """The content of a file.
+
+    Raises:
+        Refusal: it cannot be read, or is not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise Refusal(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Refusal(f"{path} is damaged: byte {error.start} is not UTF-8") from error
 
 
 @contextmanager
@@ -203,7 +245,8 @@ def _claim(parent: Path, job: str, *, unique: bool) -> Path:
 def _writing_in(parent: Path) -> Generator[None]:
     """Turn errors of the file system into one sentence; a name that is taken passes through."""
     try:
-        yield
+        with writing(parent, otherwise="choose another place with outputs=FOLDER"):
+            yield
     except OSError as error:
         if isinstance(error, FileExistsError) and parent.is_dir():
             raise

@@ -3,8 +3,11 @@
 import os
 import platform
 import re
+import shutil
 import subprocess
+import tempfile
 import tomllib
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -27,22 +30,30 @@ class Checkout(NamedTuple):
     dirty: bool
     """Whether files differ from it, new ones included."""
     patch: str | None
-    """`git diff HEAD`, cut to LONGEST_PATCH and redacted; None if tracked files are unchanged."""
+    """What makes the program out of its commit, as `git apply` takes it: changes of tracked files,
+    and new ones that are part of the program. Redacted, and cut to LONGEST_PATCH; a last line in
+    brackets says so. None if there are none."""
 
 
-def checkout(directory: Path) -> Checkout | None:
+def checkout(directory: Path, *, conf: Path) -> Checkout | None:
     """The work tree that has files of this directory under version control.
 
     None without git, outside a work tree, before its first commit, if git does not answer in time,
     and for a directory that a work tree contains but does not track (an installed package, say).
+    Nothing is written into the repository.
+
+    Args:
+        directory: of the program.
+        conf: of its configuration. Here and there, new `.py` and `.yaml` files that git does not
+            ignore are part of the program: an option is written so.
     """
     sha = _git(directory, "rev-parse", "--verify", "HEAD")
     tracked = _git(directory, "ls-files", "--", ".")
     state = _git(directory, "status", "--porcelain")
     if sha is None or not tracked or state is None:
         return None
-    diff = _git(directory, "diff", "--no-ext-diff", "--no-textconv", "HEAD")
-    return Checkout(sha=sha.strip(), dirty=bool(state), patch=_bounded(diff) if diff else None)
+    patch = _patch(directory, conf) if state else None
+    return Checkout(sha=sha.strip(), dirty=bool(state), patch=patch)
 
 
 def packages() -> dict[str, str]:
@@ -61,14 +72,49 @@ def this_platform() -> Platform:
     )
 
 
-def _git(directory: Path, *arguments: str) -> str | None:
+def _patch(directory: Path, conf: Path) -> str | None:
+    top = Path((_git(directory, "rev-parse", "--show-toplevel") or "").rstrip("\n"))
+    new = [name for folder in (directory, conf) for name in _new_files(folder)]
+    short = [name for name in new if (top / name).lstat().st_size <= LONGEST_PATCH]
+    diff = _bounded(_difference(top, new=short) or "")
+    left_out = ", ".join(name for name in new if name not in short)
+    return (f"{diff}[left out, too long: {left_out}]\n" if left_out else diff) or None
+
+
+def _new_files(folder: Path) -> list[str]:
+    """The program's untracked files in a folder, relative to the top of the work tree."""
+    listed = _git(folder, "ls-files", "-z", "--full-name", "--others", "--exclude-standard")
+    return [name for name in (listed or "").split("\0") if name.endswith((".py", ".yaml"))]
+
+
+def _difference(top: Path, *, new: Sequence[str]) -> str | None:
+    """`git diff HEAD` as if these files were tracked; found with an index beside the user's own."""
+    compare = ("diff", "--no-ext-diff", "--no-textconv", "HEAD")
+    if not new:
+        return _git(top, *compare)
+    places = [_git(top, "rev-parse", "--git-path", name) or "" for name in ("index", "objects")]
+    index, objects = (top / place.rstrip("\n") for place in places)
+    with tempfile.TemporaryDirectory() as scratch:
+        beside = {
+            "GIT_INDEX_FILE": f"{scratch}/index",
+            "GIT_OBJECT_DIRECTORY": scratch,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects),
+        }
+        shutil.copy2(index, beside["GIT_INDEX_FILE"])  # git compares its time with those of files
+        _git(top, "add", "--intent-to-add", "--", *new, variables=beside)
+        return _git(top, *compare, variables=beside)
+
+
+def _git(
+    directory: Path, *arguments: str, variables: Mapping[str, str] | None = None
+) -> str | None:
     """Output of a git command that only reads; None if it fails or takes too long."""
     # Inside a hook, git's own variables point at another repository than the directory's.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
             ["git", "--no-optional-locks", "-C", str(directory), *arguments],
-            env=environment,
+            env={**environment, **(variables or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_GIT_TIMEOUT_S,

@@ -6,6 +6,7 @@ from typing import Any, Self, final
 import yaml
 
 from andrea_exp.component import Refusal
+from andrea_exp.record.layout import misfits
 
 SCHEMA = 1
 """Version of the layout of `config.yaml`."""
@@ -49,8 +50,8 @@ class FrozenConfig:
         """
         try:
             content = yaml.load(text, Loader=_Loader)
-        except yaml.YAMLError as error:
-            raise Refusal(f"{source} is not YAML: {error}") from error
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise Refusal(f"{source} is not YAML: {' '.join(str(error).split())}") from error
         schema = content.get("schema") if isinstance(content, dict) else None
         if schema != SCHEMA:
             raise Refusal(
@@ -58,10 +59,13 @@ class FrozenConfig:
                 "read it with the version that wrote it"
             )
         try:
-            return cls(
+            frozen = cls(
                 recipe_hash=content["recipe_hash"],
                 choices=content["choices"],
                 config=content["config"],
             )
         except KeyError as error:
             raise Refusal(f"{source} lacks {error}") from error
+        if wrong := misfits(frozen):
+            raise Refusal(f"{source}: {', '.join(wrong)} do not have their layout")
+        return frozen

@@ -1,8 +1,9 @@
 """`run.log`: what every library says during a run, with the traceback of a failure."""
 
 import logging
+import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from pathlib import Path
 from typing import final
@@ -32,12 +33,38 @@ class _OneLine(logging.Formatter):
         return super().format(plain)
 
 
+@final
+class _LogFile(logging.FileHandler):
+    """A log that cannot be written, on a full disk say, is lost with one line and stops nothing.
+
+    It is not the record of the run: where that cannot be written, the run stops.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, encoding="utf-8")
+        self.setFormatter(_Redacting("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        self._lost = False
+
+    @override
+    def handleError(self, record: logging.LogRecord) -> None:
+        error = sys.exception()
+        if not isinstance(error, OSError):
+            super().handleError(record)
+        elif not self._lost:
+            self._lost = True
+            sys.stderr.write(f"WARNING: {self.baseFilename} lacks lines: {error.strerror}\n")
+
+    @override
+    def close(self) -> None:
+        with suppress(OSError):  # of lines that are left over; they have been told of
+            super().close()
+
+
 @contextmanager
 def logging_to(path: Path) -> Generator[None]:
     """Collect what all libraries log in the run's file, warnings also on the terminal."""
     root = logging.getLogger()
-    file = logging.FileHandler(path, encoding="utf-8")
-    file.setFormatter(_Redacting("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    file = _LogFile(path)
     terminal = logging.StreamHandler()
     terminal.setLevel(logging.WARNING)
     terminal.setFormatter(_OneLine("%(levelname)s: %(message)s"))

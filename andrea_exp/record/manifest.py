@@ -7,10 +7,14 @@ from enum import Enum
 from typing import Any, Self, final
 
 from andrea_exp.component import Refusal
+from andrea_exp.record.layout import misfits
 from andrea_exp.record.redact import redacted
 
 SCHEMA = 1
 """Version of the layout below; it grows when a field changes its meaning, comes or goes."""
+
+_FREE_TEXT = ("argv", "overrides", "failure")
+"""Fields with words of people or of libraries."""
 
 
 class Status(Enum):
@@ -148,9 +152,14 @@ class Manifest:
         )
 
     def text(self) -> str:
-        """The file's content: sorted keys, home directory as `~`, secrets masked."""
+        """The file's content: sorted keys; in free text, home directory as `~`, secrets masked.
+
+        What comes out of a list of this program's, such as the status, is never masked, though the
+        value of some variable that is named like a secret may be the same word.
+        """
         content = {"schema": SCHEMA, **asdict(self), "status": self.status.name}
-        return json.dumps(redacted(content), indent=2, sort_keys=True, allow_nan=False) + "\n"
+        content |= redacted({name: content[name] for name in _FREE_TEXT})
+        return json.dumps(content, indent=2, sort_keys=True, allow_nan=False) + "\n"
 
     @classmethod
     def parse(cls, text: str, *, source: str) -> Self:
@@ -165,7 +174,7 @@ class Manifest:
         """
         try:
             content = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Refusal(f"{source} is not JSON: {error}") from error
         schema = content.get("schema") if isinstance(content, dict) else None
         if schema != SCHEMA:
@@ -177,9 +186,12 @@ class Manifest:
         if differing := sorted(expected ^ set(content)):
             raise Refusal(f"{source}: missing or unknown fields {', '.join(differing)}")
         try:
-            return cls(**_typed(content))
+            manifest = cls(**_typed(content))
         except (KeyError, TypeError) as error:
             raise Refusal(f"{source}: a field does not have its layout ({error})") from error
+        if wrong := misfits(manifest):
+            raise Refusal(f"{source}: {', '.join(wrong)} do not have their layout")
+        return manifest
 
 
 def _typed(content: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, final
 
+from andrea_exp.component import Refusal
+from andrea_exp.disk import writing
+
 Row = dict[str, float | int | None]
 """One logged step; `step` is always there."""
 
@@ -31,11 +34,24 @@ class MetricsFile:
     """
 
     def __init__(self, path: Path) -> None:
+        """Open it for appending; it is made if need be.
+
+        Raises:
+            Refusal: it has a line that is not a row, other than a last one that was cut short.
+            DiskFull: there is no room for it.
+        """
         if path.exists():
             _cut_unfinished_line(path)
-        rows = read_metrics(path) if path.exists() else []
+        try:
+            rows = read_metrics(path) if path.exists() else []
+        except ValueError as error:
+            raise Refusal(
+                f"{error}; mend that line, or move the file away and go on without its rows"
+            ) from error
+        self._path = path
         self._last_step = max((_step(row) for row in rows), default=None)
-        self._file = path.open("ab")
+        with writing(path):
+            self._file = path.open("ab", buffering=0)
 
     @property
     def last_step(self) -> int | None:
@@ -53,21 +69,30 @@ class MetricsFile:
 
         Raises:
             ValueError: the row has no step, or a value that is no number.
+            DiskFull: there was no room; no part of the line is left in the file.
         """
         step = _step(row)
         if self._last_step is not None and step <= self._last_step:
             return False
         line = json.dumps({name: _written(name, value) for name, value in row.items()})
-        self._file.write(f"{line}\n".encode())
-        self._file.flush()
+        with writing(self._path):
+            self._write(f"{line}\n".encode())
         self._last_step = step
         return True
 
+    def _write(self, line: bytes) -> None:
+        before = os.fstat(self._file.fileno()).st_size
+        try:
+            while line:
+                line = line[self._file.write(line) :]
+        except OSError:
+            os.ftruncate(self._file.fileno(), before)
+            raise
+
     def close(self) -> None:
         """Close the file, on the disk."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        with self._file, writing(self._path):
+            os.fsync(self._file.fileno())
 
     def __enter__(self) -> Self:
         return self
@@ -116,11 +141,15 @@ def _written(name: str, value: object) -> float | int | str | None:
 def _parsed(line: bytes, *, source: str) -> Row:
     try:
         content: Any = json.loads(line)
-        row = {
-            name: _NOT_FINITE[value] if isinstance(value, str) else value
-            for name, value in content.items()
-        }
+        row = {name: _read(value) for name, value in content.items()}
         _step(row)
-    except (ValueError, KeyError, AttributeError) as error:
+    except (ValueError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"{source} is not a line of metrics: {error}") from error
     return row
+
+
+def _read(value: Any) -> float | int | None:
+    number = _NOT_FINITE[value] if isinstance(value, str) else value
+    if number is not None and not isinstance(number, int | float):
+        raise ValueError(f"{number!r:.40} is no number")
+    return number

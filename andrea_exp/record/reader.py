@@ -1,17 +1,20 @@
 """Reading what runs left: which directories there are, and one run's record as plain values."""
 
+import logging
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from andrea_exp.component import Refusal
 from andrea_exp.record.directory import RunDirectory
-from andrea_exp.record.frozen import FrozenConfig
 from andrea_exp.record.manifest import Manifest, Status
 from andrea_exp.record.metrics import Row, read_metrics
 from andrea_exp.record.results import read_results
+
+_LOG = logging.getLogger(__name__)
 
 
 @final
@@ -35,6 +38,43 @@ class RunRecord:
     """None before the evaluation has ended."""
     status: Status
     """As people are told it: a run that nobody executes any more is interrupted."""
+
+
+@final
+@dataclass(kw_only=True, frozen=True)
+class UnreadableRun:
+    """A run with a file that is damaged, is missing, or was written by another version."""
+
+    path: Path
+    name: str
+    """Name of the directory: the job."""
+    reason: str
+    """Which file, and what is wrong with it."""
+
+
+class Survey(NamedTuple):
+    """What the directories below some paths hold."""
+
+    records: list[RunRecord]
+    unreadable: list[UnreadableRun]
+
+
+def survey(paths: Sequence[Path]) -> Survey:
+    """Every run at or below these paths; one that cannot be read stands in no other's way.
+
+    Raises:
+        Refusal: a path does not exist or has no run at or below it, or no run can be read.
+    """
+    found = Survey([], [])
+    for run in discover(paths):
+        try:
+            found.records.append(load(run))
+        except Refusal as refusal:
+            reason = str(refusal).replace(f"{run.path}{os.sep}", "")
+            found.unreadable.append(UnreadableRun(path=run.path, name=_name(run), reason=reason))
+    if not found.records:
+        raise Refusal("\n".join(f"{each.path}: {each.reason}" for each in found.unreadable))
+    return found
 
 
 def discover(paths: Sequence[Path]) -> list[RunDirectory]:
@@ -68,14 +108,16 @@ def load(run: RunDirectory) -> RunRecord:
         Refusal: a file is not what its name says, or was written by another version.
     """
     status = run.shown_status()
-    frozen = _frozen(run)
+    frozen = run.config()
     try:
         metrics = read_metrics(run.metrics_file) if run.metrics_file.exists() else []
+    except OSError as error:
+        raise Refusal(f"{run.metrics_file} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise Refusal(str(error)) from error
     return RunRecord(
         path=run.path,
-        name=run.path.resolve().name,
+        name=_name(run),
         recipe_hash=frozen.recipe_hash,
         choices=frozen.choices,
         config=frozen.config,
@@ -90,12 +132,16 @@ def newest_unfinished(parent: Path, recipe_hash: str) -> RunDirectory | None:
     """The newest run of a recipe, directly in a folder, that can be started or resumed.
 
     That is one that waits, was interrupted or preempted, or failed with a checkpoint, and that
-    nobody executes now. Newest is the last by name, as names begin with the time.
+    nobody executes now. Newest is the last by name, as names begin with the time. One that cannot
+    be read is passed over with a warning.
     """
     runs = [RunDirectory(path) for path in _folders(parent) if RunDirectory.is_one(path)]
     for run in reversed(runs):
-        if _frozen(run).recipe_hash == recipe_hash and _can_go_on(run):
-            return run
+        try:
+            if run.config().recipe_hash == recipe_hash and _can_go_on(run):
+                return run
+        except Refusal as refusal:
+            _LOG.warning("%s is passed over: %s", run.path, refusal)
     return None
 
 
@@ -108,13 +154,13 @@ def _can_go_on(run: RunDirectory) -> bool:
     return status in {Status.pending, Status.interrupted, Status.preempted}
 
 
-def _frozen(run: RunDirectory) -> FrozenConfig:
-    text = run.config_file.read_text(encoding="utf-8")
-    return FrozenConfig.parse(text, source=str(run.config_file))
+def _name(run: RunDirectory) -> str:
+    """Name of the directory; bytes in it that are not UTF-8 are replaced."""
+    return os.fsencode(run.path.resolve().name).decode(errors="replace")
 
 
 def _runs_below(path: Path) -> Iterator[Path]:
-    if RunDirectory.is_one(path):
+    if RunDirectory.is_one(path) or RunDirectory.was_one(path):
         yield path
         return
     for folder in _folders(path):

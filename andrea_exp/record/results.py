@@ -38,7 +38,9 @@ def read_results(path: Path) -> dict[str, Any]:
     """
     try:
         content: Any = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except OSError as error:
+        raise Refusal(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
         raise Refusal(f"{path} is not JSON: {error}") from error
     schema = content.get("schema") if isinstance(content, dict) else None
     if schema != SCHEMA:

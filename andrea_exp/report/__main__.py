@@ -12,7 +12,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Build a report, or its picture, and print where it is.
 
     Returns:
-        Exit status: 0 done, 2 the request was wrong.
+        Exit status: 0 done, 1 there is no room for it, 2 the request was wrong.
     """
     asked = _parser().parse_args(arguments)
     return finish(lambda: _answer(asked))
@@ -28,14 +28,14 @@ def _made(asked: argparse.Namespace) -> Path:
     from andrea_exp.report.page import page, read, write
     from andrea_exp.report.picture import picture
 
-    records = read(asked.directories)
+    found = read(asked.directories)
     if asked.anonymous:
-        records = [anonymous(record) for record in records]
+        found = anonymous(found)
     if asked.picture is not None:
-        write(asked.picture, picture(records))
+        write(asked.picture, picture(found))
         return asked.picture
     output = asked.output or _beside(asked.directories)
-    write(output, page(records))
+    write(output, page(found))
     return output
 
 

@@ -16,13 +16,18 @@ class Caution(NamedTuple):
 
 
 def cautions(table: Table) -> Iterator[Caution]:
-    """Runs without results, then one per thing that should be equal in all runs and is not."""
+    """Runs that are missing from the numbers, then what should be equal in all runs and is not."""
     lost = [_lost(run) for run in table.runs if not run.completed and not run.repeats]
     if lost:
         kinds = [f"{lost.count(status)} {status}" for status in sorted(set(lost))]
         yield Caution(
             f"{len(lost)} of {quantity(len(table.runs), 'run')} left no results.",
             f"By status: {listing(kinds)}. They are listed below, and missing from every mean.",
+        )
+    if table.unreadable:
+        yield Caution(
+            f"{quantity(len(table.unreadable), 'run')} could not be read.",
+            "What is wrong with their files is listed below; they are missing from every number.",
         )
     repeats = sum(run.repeats for run in table.runs)
     if repeats:

@@ -1,11 +1,12 @@
 """The whole report: run directories in, one HTML file out."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
 from andrea_exp.atomic import write_atomically
 from andrea_exp.component import Refusal
-from andrea_exp.record.reader import RunRecord, discover, load
+from andrea_exp.record.reader import Survey, survey
 from andrea_exp.report import palette
 from andrea_exp.report.cautions import cautions
 from andrea_exp.report.format import quantity
@@ -25,6 +26,8 @@ from andrea_exp.report.sections import (
     training,
 )
 from andrea_exp.report.table import Table, table_of
+
+_LOG = logging.getLogger(__name__)
 
 SECTIONS = (
     summary.SECTION,
@@ -54,24 +57,28 @@ def build(paths: Sequence[Path], *, output: Path) -> Path:
         `output`.
 
     Raises:
-        Refusal: a path holds no run, a file is broken, or the output cannot be written.
+        Refusal: a path holds no run, no run can be read, or the output cannot be written.
+        DiskFull: there is no room for the output.
     """
     write(output, page(read(paths)))
     return output
 
 
-def read(paths: Sequence[Path]) -> list[RunRecord]:
-    """Every run at or below these paths.
+def read(paths: Sequence[Path]) -> Survey:
+    """Every run at or below these paths, with a warning for each that cannot be read.
 
     Raises:
-        Refusal: a path holds no run, or a file is broken.
+        Refusal: a path holds no run, or no run can be read.
     """
-    return [load(run) for run in discover(paths)]
+    found = survey(paths)
+    for run in found.unreadable:
+        _LOG.warning("%s cannot be read: %s", run.path, run.reason)
+    return found
 
 
-def page(records: Sequence[RunRecord]) -> str:
+def page(found: Survey) -> str:
     """The report as one HTML document that needs nothing else."""
-    table = table_of(records)
+    table = table_of(found)
     return fragment(
         "page",
         {
@@ -95,6 +102,7 @@ def write(output: Path, text: str) -> None:
 
     Raises:
         Refusal: it cannot be written there.
+        DiskFull: there is no room for it.
     """
     if output.is_dir():
         raise Refusal(f"cannot write {output}: it is a folder; name a file in it")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from andrea_exp.component import Refusal
-from andrea_exp.record.reader import RunRecord
+from andrea_exp.record.reader import Survey
 from andrea_exp.report.arms import Policy, policies
 from andrea_exp.report.figure import mean_curve, standalone
 from andrea_exp.report.palette import MUTED, WASH
@@ -22,13 +22,13 @@ SMALL = 7.8
 """Size of the letters that are read second, points."""
 
 
-def picture(records: Sequence[RunRecord]) -> str:
+def picture(found: Survey) -> str:
     """Block loss against length as an SVG document, each line named at its end.
 
     Raises:
         Refusal: no run has scored a length.
     """
-    table = table_of(records)
+    table = table_of(found)
     shown = [policy for policy in policies(table) if policy.curves("loss_nats", protocol="block")]
     if not shown:
         raise Refusal("none of these runs has scored a length yet; let one complete first")

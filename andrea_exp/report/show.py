@@ -3,7 +3,7 @@
 from functools import partial
 
 from andrea_exp.logger.base import Disabled, Logger
-from andrea_exp.record.reader import RunRecord
+from andrea_exp.record.reader import RunRecord, Survey
 from andrea_exp.report.arms import policies
 from andrea_exp.report.figure import png
 from andrea_exp.report.sections.lengths import PROTOCOLS, paint_lengths
@@ -15,7 +15,7 @@ def show(logger: Logger, record: RunRecord) -> None:
     """Hand over the table of lengths, the smoothness panel, and a picture of each."""
     if isinstance(logger, Disabled):  # drawing for nobody would take as long as a small run
         return
-    table = table_of([record])
+    table = table_of(Survey([record], []))
     columns = [name for name in LENGTHS if name not in {"run", "arm", "seed"}]
     logger.table("lengths", columns=columns, rows=table.lengths.select(columns).rows())
     for protocol in PROTOCOLS:

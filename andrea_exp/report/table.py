@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from andrea_exp.record.manifest import Status
-from andrea_exp.record.reader import RunRecord
+from andrea_exp.record.reader import RunRecord, Survey, UnreadableRun
 from andrea_exp.report.labels import Name, names, seed
 from andrea_exp.report.palette import Style, styles
 
@@ -100,6 +100,8 @@ class Table:
     runs: tuple[Run, ...]
     lengths: pl.DataFrame
     """Schema LENGTHS; sorted like the runs, then as evaluated."""
+    unreadable: tuple[UnreadableRun, ...]
+    """Runs of which nothing but the directory is known."""
 
     @property
     def completed(self) -> tuple[Run, ...]:
@@ -134,10 +136,11 @@ class Table:
         }
 
 
-def table_of(records: Sequence[RunRecord]) -> Table:
+def table_of(found: Survey) -> Table:
     """The table of these runs, in an order that does not depend on where they lie."""
-    found = names(records)
-    looks = _looks(found)
+    records = found.records
+    spoken = names(records)
+    looks = _looks(spoken)
     counted = {
         record.recipe_hash: record
         for record in sorted(records, key=lambda record: record.name)
@@ -150,11 +153,15 @@ def table_of(records: Sequence[RunRecord]) -> Table:
             style=looks[name],
             repeats=_finished(record) and counted[record.recipe_hash] is not record,
         )
-        for record, name in zip(records, found, strict=True)
+        for record, name in zip(records, spoken, strict=True)
     ]
     runs.sort(key=lambda run: (run.arm, run.seed is None, run.seed or 0, run.name.run))
     rows = [row for run in runs if not run.repeats for row in _length_rows(run)]
-    return Table(runs=tuple(runs), lengths=pl.DataFrame(rows, schema=LENGTHS))
+    return Table(
+        runs=tuple(runs),
+        lengths=pl.DataFrame(rows, schema=LENGTHS),
+        unreadable=tuple(sorted(found.unreadable, key=lambda run: run.name)),
+    )
 
 
 def _finished(record: RunRecord) -> bool:

@@ -8,7 +8,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from andrea_exp.record.directory import RunDirectory
-from andrea_exp.record.reader import RunRecord
+from andrea_exp.record.reader import RunRecord, Survey
 from andrea_exp.report.arms import Policy, factors, policies
 from andrea_exp.report.format import MISSING, count, fixed, multiple, share, signed
 from andrea_exp.report.palette import PARTS
@@ -38,7 +38,7 @@ def summary(record: RunRecord) -> None:
 
 def renderable(record: RunRecord) -> RenderableType:
     """What `summary` prints."""
-    table = table_of([record])
+    table = table_of(Survey([record], []))
     run = table.runs[0]
     if not run.completed:
         return Text(f"{run.name.run}: {record.status.name}, no results\n{record.path}")

@@ -1,8 +1,16 @@
-"""The resumable state of a training: two files, of which one is always whole."""
+"""The resumable state of a training: two files, of which one is always whole.
 
+A third name, `replaced.ckpt`, exists only between two renames, or after a kill between them.
+
+A file is what `torch.save` writes, followed by the SHA-256 of that, which torch passes over. It is
+needed: torch never compares the CRCs that it writes, and takes flipped bits for weights. Comparing
+them here would not do either, for a flipped bit in the directory of the archive can make torch
+leave the memory of a tensor as it is.
+"""
+
+import hashlib
 import logging
 import os
-import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +19,15 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
+from andrea_exp.atomic import sync_directory
 from andrea_exp.component import Refusal
+from andrea_exp.disk import writing
 
-LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
+LAST, REPLACED, PREVIOUS = "last.ckpt", "replaced.ckpt", "previous.ckpt"
+"""From the newest to the oldest."""
+
+_HASH = "sha256"
+_CHUNK = 2**20
 _LOG = logging.getLogger(__name__)
 
 
@@ -33,10 +47,10 @@ class Checkpoint:
     """State dict of the plain model, compiled or not; a tied matrix has one name."""
     optimizer: dict[str, Any]
     """State dict of torch's optimizer."""
-    cpu_random: Tensor
-    """State of torch's generator on the CPU."""
-    cuda_random: Tensor | None
-    """The same on the GPU that trained."""
+    cpu_random: list[Tensor]
+    """State of torch's generator on the CPU in each process of the training."""
+    cuda_random: list[Tensor] | None
+    """The same on the GPUs that trained."""
     meter: dict[str, Any]
     """Sums since the last row."""
     elapsed_s: float
@@ -50,54 +64,80 @@ class Checkpoint:
 def write(checkpoint: Checkpoint, *, folder: Path) -> None:
     """Put a checkpoint in the place of the last one, which stays as the previous one.
 
+    Whenever the process is killed, the newest whole checkpoint is there under one of the names.
+
     Raises:
-        OSError: it could not be written; the checkpoints that were there stay as they are.
+        DiskFull: there was no room; the checkpoints that were there stay as they are.
+        OSError: it could not be written for another reason; so do they.
     """
+    last, replaced = folder / LAST, folder / REPLACED
     draft = folder / f"{LAST}.new"
     try:
-        with draft.open("wb") as file:
+        with writing(last), draft.open("w+b") as file:
             torch.save(vars(checkpoint), file)
+            file.seek(0)
+            file.write(hashlib.file_digest(file, _HASH).digest())
             file.flush()
             os.fsync(file.fileno())
-    except (OSError, RuntimeError) as error:  # torch's writer reports a full disk as RuntimeError
+    except BaseException:
         draft.unlink(missing_ok=True)
-        raise OSError(
-            f"the checkpoint of step {checkpoint.step} could not be written to {folder}: {error}; "
-            "make room, then resume"
-        ) from error
-    last = folder / LAST
+        raise
     if last.exists():
-        last.replace(folder / PREVIOUS)
+        last.replace(replaced)
     draft.replace(last)
-    _sync(folder)
+    if replaced.exists():
+        replaced.replace(folder / PREVIOUS)
+    sync_directory(folder)
 
 
 def read(folder: Path, *, stamp: Mapping[str, str | int]) -> Checkpoint | None:
-    """The newest checkpoint that can be read, or None, with a warning, if there is none.
+    """The newest whole checkpoint, or None if there is none.
+
+    What is damaged is skipped with a warning; so is a start from the beginning because of that.
 
     Raises:
         Refusal: it was made under another stamp.
     """
-    for path in (folder / LAST, folder / PREVIOUS):
-        if path.exists() and (checkpoint := _load(path)) is not None:
+    present = [path for path in _files(folder) if path.exists()]
+    for path in present:
+        checkpoint = _load(path)
+        if checkpoint is not None:
             _compare(checkpoint.stamp, stamp, path=path)
             return checkpoint
-    _LOG.warning("no readable checkpoint in %s; the training starts from the beginning", folder)
+    if present:
+        _LOG.warning("no readable checkpoint in %s; the training starts from the beginning", folder)
     return None
 
 
 def remove(folder: Path) -> None:
     """Forget an earlier training in this folder."""
-    for name in (LAST, PREVIOUS):
-        (folder / name).unlink(missing_ok=True)
+    for path in _files(folder):
+        path.unlink(missing_ok=True)
+
+
+def _files(folder: Path) -> list[Path]:
+    return [folder / name for name in (LAST, REPLACED, PREVIOUS)]
 
 
 def _load(path: Path) -> Checkpoint | None:
     try:
+        _verify(path)
         return Checkpoint(**torch.load(path, map_location="cpu", weights_only=True))
-    except (OSError, RuntimeError, EOFError, pickle.UnpicklingError, TypeError) as error:
-        _LOG.warning("%s cannot be read and is skipped: %s", path, error)
+    except Exception as error:  # noqa: BLE001 - a foreign file makes its readers raise anything
+        reason = " ".join(str(error).split()) or type(error).__name__
+        _LOG.warning("%s cannot be read and is skipped: %s", path, reason)
         return None
+
+
+def _verify(path: Path) -> None:
+    digest = hashlib.new(_HASH)
+    left = path.stat().st_size - digest.digest_size
+    with path.open("rb") as file:
+        while left > 0 and (chunk := file.read(min(left, _CHUNK))):
+            digest.update(chunk)
+            left -= len(chunk)
+        if file.read() != digest.digest():
+            raise ValueError("its checksum is wrong: it is damaged, or is no checkpoint")
 
 
 def _compare(
@@ -110,12 +150,3 @@ def _compare(
                 f"{path} was written with {key} {before}, and now {key} is {now}: going on would "
                 f"not give what an uninterrupted run gives; restore {key}, or start a new run"
             )
-
-
-def _sync(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
-from andrea_exp.component import Config, above, at_least
+from andrea_exp.component import Config, above, at_least, between
 
 
 class Precision(Enum):
@@ -42,9 +42,9 @@ class RuntimeConfig(Config):
     """On what a run is executed; not part of the recipe."""
 
     device: Device
-    devices: int = field(metadata=at_least(1))
-    """Processes, one per device."""
-    threads: int | None = field(metadata=at_least(1))
-    """Threads of torch on the CPU; null: as many as this process may use cores."""
-    workers: int = field(metadata=at_least(0))
-    """Processes that prepare batches beside the training; 0: the training process itself."""
+    devices: int = field(metadata=between(1, 1024))
+    """Processes that train together, one per device; each takes its rows of every batch."""
+    threads: int | None = field(metadata=between(1, 1024))
+    """Threads of torch on the CPU in each of them; null: they share the cores that one may use."""
+    workers: int = field(metadata=between(0, 256))
+    """Processes that prepare batches beside each of them; 0: the training process itself."""

@@ -62,7 +62,7 @@ def run(
     with _quiet():
         trainer = _Trainer(
             accelerator=device.value,
-            devices=1,
+            devices=1 if device is Device.cpu else [torch.cuda.current_device()],
             precision="32-true" if precision is Precision.fp32 else "bf16-mixed",
             max_epochs=1,
             barebones=True,

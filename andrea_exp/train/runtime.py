@@ -23,10 +23,17 @@ def reasons(runtime: RuntimeConfig) -> list[str]:
             f"runtime.device=cuda: torch {torch.__version__} sees no CUDA device here; "
             "use runtime=cpu"
         )
-    if runtime.devices > 1:
+    elif runtime.device is Device.cuda and runtime.devices > torch.cuda.device_count():
+        count = torch.cuda.device_count()
         found.append(
-            f"runtime.devices={runtime.devices}: this version trains on one device; "
-            "use runtime.devices=1"
+            f"runtime.devices={runtime.devices}: torch sees {count} CUDA devices here; "
+            f"use at most runtime.devices={count}"
+        )
+    if runtime.devices > 1 and os.environ.get("WORLD_SIZE", "1") != "1":
+        found.append(
+            f"runtime.devices={runtime.devices}: WORLD_SIZE={os.environ['WORLD_SIZE']} says that "
+            "torchrun or the like has started this command several times; give the command itself, "
+            "which starts the other processes"
         )
     return found
 
@@ -46,12 +53,15 @@ def compile_reasons(runtime: RuntimeConfig) -> list[str]:
 
 
 def resolve_threads(runtime: RuntimeConfig) -> int:
-    """Threads of torch on the CPU: as asked, or one per core that this process may use."""
+    """Threads of torch on the CPU in each process: as asked, or its share of the cores."""
     if runtime.threads is not None:
         return runtime.threads
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return max(1, usable_cores() // runtime.devices)
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def device_name(runtime: RuntimeConfig) -> str:
@@ -70,6 +80,13 @@ def peak_memory_mb(device: Device) -> float:
         return torch.cuda.max_memory_allocated() / 1e6
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak * (1 if sys.platform == "darwin" else 1024) / 1e6
+
+
+def memory_bytes(device: Device) -> int:
+    """All the memory that a training can have: of the machine, or of a GPU."""
+    if device is Device.cuda:
+        return torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def holds_to_determinism(device: Device) -> bool:

@@ -3,7 +3,7 @@
 import signal
 import threading
 from types import FrameType, TracebackType
-from typing import Self, final
+from typing import Final, Self, final
 
 from andrea_exp.train.outcome import Ended
 
@@ -13,6 +13,8 @@ _ENDS = {
     signal.SIGUSR1: Ended.preempted,
     signal.SIGUSR2: Ended.preempted,
 }
+NUMBERS: Final = frozenset(_ENDS)
+"""The signals that ask a training to stop."""
 
 
 @final

@@ -17,6 +17,7 @@ from andrea_exp.train.meter import Meter, Step
 from andrea_exp.train.module import TrainingModule
 from andrea_exp.train.outcome import Ended, GroupSummary, Outcome
 from andrea_exp.train.progress import ProgressLine
+from andrea_exp.train.ranks import Ranks
 from andrea_exp.train.runtime import holds_to_determinism, peak_memory_mb
 from andrea_exp.train.signals import StopRequest
 from andrea_exp.train.stopwatch import Stopwatch
@@ -24,10 +25,15 @@ from andrea_exp.train.stopwatch import Stopwatch
 Sink = Callable[[Mapping[str, float]], None]
 """What takes the rows of a training."""
 
+_ANSWERS = (None, *Ended)
+
 
 @final
 class Training:
-    """A model on its way from step to step: rows, checkpoints, reasons to stop."""
+    """A model on its way from step to step: rows, checkpoints, reasons to stop.
+
+    Where several processes train together, the first decides when to stop, and it alone writes.
+    """
 
     def __init__(  # noqa: PLR0913 - what a training needs has many owners
         self,
@@ -35,6 +41,7 @@ class Training:
         *,
         optimizer: OptimizerConfig,
         trainer: TrainerConfig,
+        ranks: Ranks,
         device: Device,
         folder: Path,
         stamp: Mapping[str, str | int],
@@ -47,6 +54,7 @@ class Training:
         self._groups = parameter_groups(model)
         self._optimizer = optimizer.build(self._groups)
         self._trainer = trainer
+        self._ranks = ranks
         self._device = device
         self._folder = folder
         self._stamp = dict(stamp)
@@ -62,17 +70,26 @@ class Training:
 
     def begin(self, *, resume: bool) -> None:
         """Take up the newest checkpoint, or start from the beginning."""
-        if not resume:
+        saved = None
+        if resume:
+            saved = checkpoint.read(self._folder, stamp=self._stamp)
+        elif self._ranks.is_first:
             checkpoint.remove(self._folder)
-            return
-        saved = checkpoint.read(self._folder, stamp=self._stamp)
-        if saved is None:
-            return
+        if saved is not None:
+            self._take_up(saved)
+        first = self._ranks.of_first(self._done)
+        if self._done != first:
+            raise RuntimeError(
+                f"rank {self._ranks.rank} would go on from step {self._done}, the first process "
+                f"from step {first}"
+            )
+
+    def _take_up(self, saved: Checkpoint) -> None:
         self._model.load_state_dict(saved.model)
         self._optimizer.load_state_dict(saved.optimizer)
-        torch.set_rng_state(saved.cpu_random)
+        torch.set_rng_state(saved.cpu_random[self._ranks.rank])
         if saved.cuda_random is not None:
-            torch.cuda.set_rng_state(saved.cuda_random)
+            torch.cuda.set_rng_state(saved.cuda_random[self._ranks.rank])
         self._meter = Meter(**saved.meter)
         self._watch.resume(saved.elapsed_s)
         self._train_loss = saved.train_loss_nats
@@ -88,6 +105,7 @@ class Training:
             optimizer=self._optimizer,
             clip_norm=self._trainer.clip_norm,
             accumulation=self._trainer.accumulation,
+            ranks=self._ranks,
             next_lr=self._next_lr,
             after_step=self._after_step,
         )
@@ -150,8 +168,9 @@ class Training:
     def _end_of(self, step: Step) -> Ended | None:
         if not step.finite:
             return Ended.nan
-        if self._stop.ended is not None:
-            return self._stop.ended
+        asked = _ANSWERS[self._ranks.of_first(_ANSWERS.index(self._stop.ended))]
+        if asked is not None:
+            return asked
         return Ended.completed if self._done + 1 == self._trainer.max_steps else None
 
     def _write_row(self, step: Step, *, number: int) -> None:
@@ -160,15 +179,19 @@ class Training:
         self._sink(row)
 
     def _save(self) -> None:
+        cpu_random = self._ranks.gather(torch.get_rng_state())
         cuda = self._device is Device.cuda
+        cuda_random = self._ranks.gather(torch.cuda.get_rng_state()) if cuda else None
+        if not self._ranks.is_first:
+            return
         checkpoint.write(
             Checkpoint(
                 step=self._done,
                 batch=self._done * self._trainer.accumulation,
                 model=self._model.state_dict(),
                 optimizer=self._optimizer.state_dict(),
-                cpu_random=torch.get_rng_state(),
-                cuda_random=torch.cuda.get_rng_state() if cuda else None,
+                cpu_random=cpu_random,
+                cuda_random=cuda_random,
                 meter=self._meter.state(),
                 elapsed_s=self._watch.elapsed_s,
                 train_loss_nats=self._train_loss,

@@ -90,6 +90,21 @@ def test_the_table_for_people_has_the_same_numbers(capsys: Said) -> None:
         assert text in shown
 
 
+def test_an_experiment_costs_what_one_job_of_its_grid_does_and_that_is_said(capsys: Said) -> None:
+    assert main(["experiment=past_T", "--json"]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["total"] == counted("", capsys)["total"]
+    assert shown.err.splitlines() == [
+        "andrea_exp: the grid over position and seed is left out: give a value of each"
+    ]
+    assert main(["experiment=past_T", "position=none", "seed=1", "--json"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_model_that_no_machine_holds_has_a_cost(capsys: Said) -> None:
+    assert counted("model.d_model=100000 model.bias=false", capsys)["blocks"] == 24 * 100_000**2
+
+
 def test_no_weight_is_allocated(capsys: Said) -> None:
     model = andrea_exp.compose("system=andrea_480m").build_model(allocate=False)
     tensors = [*model.parameters(), *model.buffers()]

@@ -18,17 +18,6 @@ STEPS = ("trainer.max_steps=2", "trainer.accumulation=1", "optimizer.schedule.wa
 BATCH = ("data.batch_size=4",)
 TEXT = ("data=stdlib", *tiny.SMALL, *tiny.QUICK, *tiny.RUNNING, *STEPS, *BATCH)
 NOISE = (*tiny.WORDS, *STEPS, *BATCH)
-SYSTEM = (*tiny.NOISE, *tiny.QUICK, *tiny.RUNNING, *STEPS, *BATCH, "model.vocab=null")
-BELOW = ("evaluation.length_factors=[0.5,1,2]", "model.num_layers=1", "model.context=16")
-REDUCED = {
-    "gpt2": ("model.d_model=24", *BELOW),
-    "nanogpt": ("model.d_model=24", *BELOW),
-    "andrea_12m": ("model.d_model=24", *BELOW),
-    "andrea_120m": ("model.d_model=24", *BELOW),
-    "andrea_480m": ("model.d_model=48", *BELOW),
-    "nanogpt_shakespeare": ("model.d_model=12", *BELOW),
-}
-"""Systems of ten million parameters and more, at sizes that their heads divide."""
 PAGE = Path(andrea_exp.__file__).parent.parent / "README.md"
 DATA = {
     "stdlib": (),
@@ -37,14 +26,14 @@ DATA = {
     "grammar": ("data.validation_tokens=2000",),
 }
 """Data sets other than noise, with what each must be told."""
+ELSEWHERE = {"hydra/launcher", "experiment", "runtime", "system"}
+"""Groups with tests of their own; for systems see test_systems.py."""
 OPTIONS = [(group, option) for group, options in groups().items() for option in options]
 
 
 def words(group: str, option: str) -> list[str]:
     """A small run with this option."""
     chosen = f"{group}={option}"
-    if group == "system":
-        return [chosen, *SYSTEM, *REDUCED.get(option, ())]
     if group == "tokenizer":
         return [*TEXT, chosen]
     if group == "data" and option in DATA:
@@ -62,7 +51,7 @@ def trained() -> dict[str, dict[str, object]]:
 @pytest.mark.usefixtures("place")
 @pytest.mark.parametrize(
     ("group", "option"),
-    [(group, option) for group, option in OPTIONS if group not in {"experiment", "runtime"}],
+    [(group, option) for group, option in OPTIONS if group not in ELSEWHERE],
 )
 def test_an_option_trains_for_two_steps(
     group: str, option: str, trained: dict[str, dict[str, object]]
@@ -80,7 +69,7 @@ def test_an_option_trains_for_two_steps(
 
 
 def test_the_cpu_trains_and_the_gpu_says_why_it_cannot(place: Path) -> None:
-    assert groups()["runtime"] == ["cpu", "gpu"]
+    assert groups()["runtime"] == ["cpu", "ddp", "gpu"]  # for ddp see test_ddp.py
     if torch.cuda.is_available():
         tiny.train(*NOISE, "runtime=gpu")
         return

@@ -16,6 +16,7 @@ from andrea_exp.__main__ import main
 from andrea_exp.config.catalogue import groups
 from andrea_exp.config.frozen import freeze, recipe_hash
 from andrea_exp.config.request import request
+from andrea_exp.freeze import freeze_single
 from tests.commands import tiny
 
 Said = pytest.CaptureFixture[str]
@@ -76,7 +77,7 @@ def test_the_configuration_is_resolved_and_has_choices_and_hash(finished: Path) 
     assert "${" not in (finished / "config.yaml").read_text(encoding="utf-8")
     assert content["config"]["model"]["d_model"] == 16
     assert content["config"]["tokenizer"] is None
-    expected = {group for group in groups() if group not in {"experiment", "tokenizer"}}
+    expected = {group for group in groups() if group not in {"experiment", "tokenizer", "hydra/launcher"}}
     assert set(content["choices"]) == expected
     assert content["choices"]["position"] == "learned"
 
@@ -233,6 +234,18 @@ def test_the_home_directory_and_keys_are_written_nowhere(
         if path.is_file():
             assert str(home).encode() not in path.read_bytes(), path.name
             assert key.encode() not in path.read_bytes(), path.name
+
+
+def test_a_tilde_in_outputs_is_the_home_directory(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = place / "somebody"
+    monkeypatch.setenv("HOME", str(home))
+    run = freeze_single(request([*tiny.WORDS, "outputs='~/results'"])).path
+    assert run.parent == home / "results" / "runs"
+    assert {path.name for path in place.iterdir()} == {"somebody"}
+    there = freeze_single(request([*tiny.WORDS, f"outputs={home}/results"])).path
+    assert there.parent == run.parent
 
 
 def test_a_scheme_in_attention_without_attention_warns_once_and_completes(

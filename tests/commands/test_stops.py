@@ -21,6 +21,7 @@ from andrea_exp.config.request import request
 from andrea_exp.freeze import freeze_single
 from andrea_exp.record.directory import RunDirectory
 from andrea_exp.record.manifest import Status
+from andrea_exp.train.checkpoint import Checkpoint, write
 from tests.commands import tiny
 
 Said = pytest.CaptureFixture[str]
@@ -176,8 +177,8 @@ def test_a_resume_that_forgets_the_random_state_is_another_run(
     run = copy_of(stopped[signal.SIGTERM], place)
     file = run / "checkpoints" / "last.ckpt"
     saved = torch.load(file, weights_only=True)
-    saved["cpu_random"] = torch.Generator().manual_seed(5).get_state()
-    torch.save(saved, file)
+    saved["cpu_random"] = [torch.Generator().manual_seed(5).get_state()]
+    write(Checkpoint(**saved), folder=file.parent)
     assert job.main([str(run)]) == 0
     with pytest.raises(AssertionError):
         assert_same(run, whole)

@@ -77,7 +77,7 @@ def only_run(place: Path, name: str = "runs") -> Path:
 
 def runs(place: Path, name: str = "runs") -> list[Path]:
     """The run directories in `outputs/<name>`, by name."""
-    return sorted(path for path in (place / "outputs" / name).iterdir() if path.is_dir())
+    return sorted(path for path in (place / "outputs" / name).glob("[!.]*") if path.is_dir())
 
 
 def manifest(run: Path) -> dict[str, Any]:
@@ -108,11 +108,13 @@ def files(place: Path) -> set[str]:
     return {path.relative_to(place).as_posix() for path in place.rglob("*") if not path.is_dir()}
 
 
-def start(place: Path, *words: str, path: Path | None = None) -> "subprocess.Popen[str]":
-    """The command as a process of its own in a folder; `path` is searched for modules first."""
+def start(
+    place: Path, *words: str, path: Path | None = None, module: str = "andrea_exp"
+) -> "subprocess.Popen[str]":
+    """A command as a process of its own in a folder; `path` is searched for modules first."""
     search = [str(path)] * (path is not None) + [str(options.PACKAGE.parent)]
     return subprocess.Popen(
-        [sys.executable, "-m", "andrea_exp", *words],
+        [sys.executable, "-m", module, *words],
         cwd=place,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(search), "OMP_NUM_THREADS": "1"},
         stdin=subprocess.DEVNULL,

@@ -13,6 +13,7 @@ import pytest
 import andrea_exp
 from andrea_exp.component import Refusal
 from andrea_exp.data.cache import VARIABLE, cache_folder, kept, key_of
+from andrea_exp.disk import DiskFull
 
 ROOT = Path(andrea_exp.__file__).parents[1]
 MAKER = """
@@ -172,7 +173,7 @@ def test_a_full_disk_is_told_as_such(folder: Path):
 
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full here")
-    with pytest.raises(Refusal, match=r"cannot be written: No space left on device"):
+    with pytest.raises(DiskFull, match=f"{folder}: No space left .* or name another folder"):
         kept("things", "key", make)
     assert visible(folder) == remains(folder) == []
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import torch
 from torch.utils.data import DataLoader
 
 from andrea_exp.data.base import Batch, Data
@@ -66,6 +67,21 @@ def test_a_batch_outside_the_run_is_an_index_error(outside: int):
     assert len(stream()) == 6
     with pytest.raises(IndexError, match=rf"batch {outside} is not one of 0\.\.5"):
         stream()[outside]
+
+
+@pytest.mark.parametrize("data", [corpus, noise])
+@pytest.mark.parametrize("count", [1, 3])
+def test_shards_are_the_rows_of_the_batch(data: Data, count: int):
+    whole = stream(data)
+    shards = [whole.shard(rank, count=count) for rank in range(count)]
+    for k in range(6):
+        parts = zip(*(shard[k] for shard in shards), strict=True)
+        assert equal(Batch(*(torch.cat(part) for part in parts)), whole[k])
+
+
+def test_rows_that_cannot_be_dealt_out_are_refused():
+    with pytest.raises(ValueError, match="3 rows of a batch for 2 processes"):
+        stream().shard(0, count=2)
 
 
 def test_a_loader_in_the_training_process_gives_the_batches_in_order():

@@ -126,7 +126,11 @@ def test_the_cache_knows_the_content_and_not_the_name(tmp_path: Path, cache: Pat
     [
         ({"a": b"abc\xe9 not UTF-8"}, r"a\.txt is not UTF-8: 0xE9 at byte 3"),
         ({"a": b"abc\0d"}, r"a\.txt has a NUL at byte 3"),
-        ({"a": ""}, r"the training text has 0 tokens, fewer than the 4"),
+        ({"a": ""}, r"data\.path: .*a\.txt is empty; name files with text"),
+        (
+            {"a": "", "b": ""},
+            r"data\.path: .*a\.txt is empty, and so is every other of the 2; name",
+        ),
         ({"a": "ab"}, r"the training text has 2 tokens, fewer than the 4"),
         ({"a": "abcdefgh"}, r"the validation text has 3 tokens, fewer than the 4"),
     ],
@@ -162,6 +166,12 @@ def test_a_file_on_both_sides_is_refused(tmp_path: Path):
 def test_nothing_named_is_refused_with_what_to_say():
     with pytest.raises(Refusal, match=r"data\.path=FILE"):
         load()
+
+
+def test_empty_validation_text_is_refused_by_its_key(tmp_path: Path):
+    write(tmp_path, a="abcdefgh", v="")
+    with pytest.raises(Refusal, match=r"data\.validation_path: .*v\.txt is empty"):
+        load(tmp_path / "a.txt", validation=(tmp_path / "v.txt",))
 
 
 def test_a_path_that_is_not_there_is_refused_by_its_key(tmp_path: Path):

@@ -31,7 +31,7 @@ def test_heads_must_divide_the_width():
     ("changes", "text"),
     [
         ({"context": 0}, "context must be at least 1, got 0"),
-        ({"num_layers": -1}, "num_layers must be at least 0, got -1"),
+        ({"num_layers": -1}, "num_layers must be at least 0 and at most 1000, got -1"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
         ({"init": {"std": 0.0}}, "std must be above 0, got 0.0"),
         ({"norm": {"eps": 0.0}}, "eps must be above 0, got 0.0"),

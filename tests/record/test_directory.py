@@ -160,3 +160,12 @@ def test_the_manifest_is_replaced_in_one_step(tmp_path: Path) -> None:
     old.close()
     assert run.manifest() == replace(PENDING, status=Status.nan, seed=7)
     assert sorted(file.name for file in run.path.iterdir()) == sorted(FILES)
+
+
+def test_what_a_killed_holder_had_half_written_is_gone_for_the_next(tmp_path: Path) -> None:
+    run = create(tmp_path)
+    (run.path / ".manifest.json.4711.new").write_text("{")
+    (run.path / ".results.json.4711.new").write_text("{")
+    with run.lock():
+        pass
+    assert sorted(file.name for file in run.path.iterdir()) == [".lock", *sorted(FILES)]

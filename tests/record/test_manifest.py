@@ -74,6 +74,26 @@ def test_home_and_secrets_stay_out_of_every_field(monkeypatch: pytest.MonkeyPatc
     assert read.failure == Failure(type="OSError", message="~/x and ***")
 
 
+def test_words_of_the_program_stay_though_a_secret_is_called_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in {
+        "TOKEN": "completed",
+        "MY_SECRET": "sinusoidal",
+        "PASSWORD": "2.13.0-x",
+    }.items():
+        monkeypatch.setenv(name, value)
+    manifest = replace(
+        WHOLE,
+        status=Status.completed,
+        choices={"position": "sinusoidal"},
+        overrides=["question=the sinusoidal one"],
+    )
+    content = json.loads(manifest.text())
+    assert (content["status"], content["choices"]) == ("completed", {"position": "sinusoidal"})
+    assert content["overrides"] == ["question=the *** one"]
+
+
 def test_another_schema_is_refused_with_both_numbers() -> None:
     text = json.dumps({**json.loads(PENDING.text()), "schema": 2})
     with pytest.raises(Refusal, match=r"run/manifest\.json has schema 2.*reads 1"):
@@ -95,7 +115,20 @@ def test_a_missing_field_is_named(field: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"status": "happy"}, {"git": {"sha": "0"}}, {"platform": 5}, {"extra": 1}]
+    "change",
+    [
+        {"status": "happy"},
+        {"git": {"sha": "0"}},
+        {"git": {"sha": 0, "dirty": True, "patch": None}},
+        {"platform": 5},
+        {"extra": 1},
+        {"seed": "3"},
+        {"seed": True},
+        {"argv": "python"},
+        {"argv": ["python", 3]},
+        {"choices": {"output": 3}},
+        {"threads": 1.5},
+    ],
 )
 def test_a_field_of_another_layout_is_refused(change: dict[str, object]) -> None:
     with pytest.raises(Refusal, match=r"layout|extra"):

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from andrea_exp.component import Refusal
+from andrea_exp.disk import DiskFull
 from andrea_exp.record.metrics import MetricsFile, is_time_column, read_metrics
+from tests.small_disk import fill, small_disk
 
 
 @pytest.fixture
@@ -81,11 +84,47 @@ def test_a_file_of_one_cut_line_begins_anew(path: Path) -> None:
     assert read_metrics(path) == [{"step": 1}]
 
 
-@pytest.mark.parametrize("line", ['{"st', "[1]", '{"loss": 1}', '{"step": 1, "loss": "high"}'])
-def test_a_damaged_line_in_the_middle_is_named(path: Path, line: str) -> None:
-    path.write_text(f'{{"step": 1}}\n{line}\n{{"step": 2}}\n')
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"st',
+        b"[1]",
+        b'{"loss": 1}',
+        b'{"step": 1, "loss": "high"}',
+        b'{"step": 1, "loss": [2]}',
+        b'{"step": 1, "lo\xffss": 2}',
+        b"[" * 100_000,
+        bytes(30),
+    ],
+    ids=range(8),
+)
+def test_a_damaged_line_in_the_middle_is_named_and_nothing_is_added_to_it(
+    path: Path, line: bytes
+) -> None:
+    content = b'{"step": 1}\n' + line + b'\n{"step": 2}\n'
+    path.write_bytes(content)
     with pytest.raises(ValueError, match=r"metrics.jsonl:2 is not a line"):
         read_metrics(path)
+    with pytest.raises(Refusal, match=r"metrics.jsonl:2 is not a line.* move the file away"):
+        MetricsFile(path)
+    assert path.read_bytes() == content
+
+
+def test_a_full_disk_takes_whole_lines_only_and_goes_on_later(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", size=40_960) as disk:
+        path = disk / "metrics.jsonl"
+        with MetricsFile(path) as file:
+            file.append({"step": 0})
+            ballast = fill(disk, leave=0)
+            row = {f"name_{number}": float(number) for number in range(20)}
+            with pytest.raises(DiskFull, match=f"no room to write {path}"):
+                all(file.append({"step": step, **row}) for step in range(1, 100))
+            written = read_metrics(path)
+            assert path.read_bytes().endswith(b"\n")
+            ballast.unlink()
+            assert file.append({"step": 100})
+        assert read_metrics(path) == [*written, {"step": 100}]
+        assert len(written) > 5
 
 
 @pytest.mark.parametrize("row", [{"loss": 1.0}, {"step": None}, {"step": 1.5}])

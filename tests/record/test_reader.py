@@ -1,3 +1,5 @@
+import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +10,7 @@ from andrea_exp.record.directory import RunDirectory
 from andrea_exp.record.frozen import FrozenConfig
 from andrea_exp.record.manifest import Manifest, Status
 from andrea_exp.record.metrics import MetricsFile
-from andrea_exp.record.reader import discover, load, newest_unfinished
+from andrea_exp.record.reader import discover, load, newest_unfinished, survey
 from andrea_exp.record.results import write_results
 
 PENDING = Manifest.pending(seed=5, argv=[], overrides=[], choices={"output": "tied"})
@@ -69,11 +71,68 @@ def test_a_run_that_was_killed_is_shown_interrupted_without_results(tmp_path: Pa
     assert (record.metrics, record.results) == ([], None)
 
 
-def test_a_damaged_file_is_refused_by_name(tmp_path: Path) -> None:
+def overwrite(name: str, content: bytes) -> Callable[[RunDirectory], object]:
+    return lambda run: (run.path / name).write_bytes(content)
+
+
+def other_schema(run: RunDirectory) -> None:
+    text = run.manifest_file.read_text(encoding="utf-8")
+    run.manifest_file.write_text(text.replace('"schema": 1', '"schema": 2'), encoding="utf-8")
+
+
+def without_manifest(run: RunDirectory) -> None:
+    with run.lock():  # it was executed
+        run.manifest_file.unlink()
+
+
+DAMAGES: dict[str, tuple[Callable[[RunDirectory], object], str]] = {
+    "metrics": (overwrite("metrics.jsonl", b"?\n"), "metrics.jsonl:1 is not a line"),
+    "metrics, not UTF-8": (overwrite("metrics.jsonl", b'{"\xff": 1}\n'), "metrics.jsonl:1"),
+    "metrics, a folder": (lambda run: run.metrics_file.mkdir(), "metrics.jsonl cannot be read"),
+    "manifest, cut": (overwrite("manifest.json", b'{"schema": 1, '), "manifest.json is not JSON"),
+    "manifest, empty": (overwrite("manifest.json", b""), "manifest.json is not JSON"),
+    "manifest, not UTF-8": (overwrite("manifest.json", b"\xff"), "byte 0 is not UTF-8"),
+    "manifest, other schema": (other_schema, "manifest.json has schema 2"),
+    "manifest, gone": (without_manifest, "manifest.json cannot be read: No such file"),
+    "config, not YAML": (overwrite("config.yaml", b"a: ["), "config.yaml is not YAML"),
+    "config, not UTF-8": (overwrite("config.yaml", b"a: \xff"), "byte 3 is not UTF-8"),
+    "config, zeros": (overwrite("config.yaml", bytes(100)), "config.yaml is not YAML"),
+    "config, other schema": (overwrite("config.yaml", b"schema: 7"), "config.yaml has schema 7"),
+    "config, a list": (
+        overwrite("config.yaml", b"{schema: 1, recipe_hash: a, choices: [], config: {}}"),
+        "choices do not have their layout",
+    ),
+    "results": (overwrite("results.json", b"{"), "results.json is not JSON"),
+    "results, not UTF-8": (overwrite("results.json", b"\xff"), "results.json is not JSON"),
+    "results, other schema": (overwrite("results.json", b'{"schema": 3}'), "has schema 3"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_run_is_named_with_its_reason_and_stands_in_no_others_way(
+    tmp_path: Path, damage: str
+) -> None:
+    whole, damaged = make(tmp_path, "whole"), make(tmp_path, "damaged", recipe="r2")
+    spoil, reason = DAMAGES[damage]
+    spoil(damaged)
+    found = survey([tmp_path])
+    assert [record.name for record in found.records] == ["whole"]
+    (unreadable,) = found.unreadable
+    assert (unreadable.name, unreadable.path) == ("damaged", damaged.path)
+    assert reason in unreadable.reason
+    assert str(tmp_path) not in unreadable.reason
+    with pytest.raises(Refusal) as caught:
+        survey([damaged.path])
+    assert reason in str(caught.value)
+    assert str(damaged.path) in str(caught.value)
+    assert newest_unfinished(tmp_path, "r1") == whole
+
+
+def test_a_name_that_is_not_utf_8_can_be_written(tmp_path: Path) -> None:
     run = make(tmp_path, "job")
-    run.metrics_file.write_text("?\n")
-    with pytest.raises(Refusal, match=r"metrics.jsonl:1"):
-        load(run)
+    os.rename(os.fsencode(run.path), os.fsencode(tmp_path) + b"/j\xffb")  # noqa: PTH104
+    (record,) = survey([tmp_path]).records
+    assert record.name == "j\N{REPLACEMENT CHARACTER}b"
 
 
 def test_the_newest_unfinished_run_of_the_recipe_is_found(tmp_path: Path) -> None:

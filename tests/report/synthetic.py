@@ -3,7 +3,7 @@
 import json
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ def make_run(
     fingerprint: str = "5f2d9c1ab77e4403",
     python: str = "3.11.7",
     settings: Mapping[str, Any] | None = None,
+    words: Sequence[str] = (),
     with_results: bool = True,
 ) -> Path:
     """One run directory; everything in it is a function of the arguments."""
@@ -61,9 +62,9 @@ def make_run(
         recipe_hash=f"{draw.getrandbits(48):012x}", choices=choices, config=config
     )
     (folder / "config.yaml").write_text(frozen.text())
-    (folder / "manifest.json").write_text(
-        _manifest(choices, seed=seed, status=status, fingerprint=fingerprint, python=python).text()
-    )
+    manifest = _manifest(choices, seed=seed, status=status, fingerprint=fingerprint, python=python)
+    manifest = replace(manifest, overrides=[*manifest.overrides, *words])
+    (folder / "manifest.json").write_text(manifest.text())
     if status is not Status.pending:
         (folder / "metrics.jsonl").write_text(_metrics(position, draw, steps=steps, status=status))
     if status is Status.completed and with_results:

@@ -16,7 +16,7 @@ Said = pytest.CaptureFixture[str]
 def printed(run: Path, *, width: int = 80) -> list[str]:
     console = Console(width=width)
     with console.capture() as captured:
-        console.print(renderable(read([run])[0]))
+        console.print(renderable(read([run]).records[0]))
     return captured.get().splitlines()
 
 
@@ -49,6 +49,35 @@ def test_a_broken_file_is_refused_by_its_name(tmp_path: Path, capsys: Said) -> N
     assert "results.json" in capsys.readouterr().err
 
 
+def test_a_broken_run_beside_whole_ones_is_listed_with_its_reason(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    make_run(tmp_path, job="whole")
+    broken = make_run(tmp_path, job="broken<b>", seed=1)
+    (broken / "results.json").write_text("{")
+    assert main([str(tmp_path)]) == 0
+    text = (tmp_path / "report.html").read_text()
+    assert "1 run could not be read." in text
+    assert "1 of 2 runs are missing from the numbers" in text
+    assert "results.json is not JSON" in text
+    assert "<code>broken&lt;b&gt;</code>" in text
+    assert str(tmp_path) not in text
+    (warning,) = caplog.messages
+    assert warning.startswith(f"{broken} cannot be read: results.json is not JSON")
+
+
+def test_names_that_people_chose_are_text_and_never_markup(tmp_path: Path) -> None:
+    tag = "<img src=x onerror=alert(1)>"
+    for seed in (0, 1, 1):
+        job = f"{tag} {seed} {len(list(tmp_path.iterdir()))}"
+        make_run(tmp_path, name=tag, job=job, seed=seed, settings={"kind": tag})
+    make_run(tmp_path, name=tag, job=f"{tag} failed", seed=2, status=Status.failed)
+    assert main([str(tmp_path)]) == 0
+    text = (tmp_path / "report.html").read_text()
+    assert "&lt;img src=x" in text
+    assert "<img" not in text
+
+
 def test_the_picture_is_written_in_place_of_the_report(tmp_path: Path) -> None:
     run = make_run(tmp_path)
     for name in ("a.svg", "b.svg"):
@@ -66,14 +95,29 @@ def test_a_picture_of_nothing_is_refused(tmp_path: Path, capsys: Said) -> None:
 
 def test_an_anonymous_report_names_nobody(tmp_path: Path) -> None:
     secrets = {"text": "/data/of/mine.txt"}
-    make_run(tmp_path, name="my_own_name", job="my_job", settings=secrets)
+    words = (
+        "logger.project=my_project",
+        "++logger.entity=my_team",
+        "data.path=my_diary.txt",
+        "data.path=[my_letters.txt]",
+        "hydra.launcher.account=my_account",
+    )
+    make_run(tmp_path, name="my_own_name", job="my_job", settings=secrets, words=words)
+    for seed, path in enumerate(["my_novel.txt", "my_poem.txt"], start=2):
+        make_run(tmp_path, name="my_own_name", seed=seed, settings={"path": [path]})
     make_run(tmp_path, name="my_own_name", job="failed_job", seed=1, status=Status.failed)
+    broken = make_run(tmp_path, job="broken_job", seed=4)
+    (broken / "metrics.jsonl").write_text('{"my_column": []}\n')
     output = tmp_path / "r.html"
     assert main([str(tmp_path), "--output", str(output)]) == 0
-    traces = ("my_own_name", "my_job", "failed_job", "0123456789", "divide the width")
-    assert all(trace in output.read_text() for trace in traces)
+    traces = (
+        *("my_own_name", "my_job", "failed_job", "broken_job", "0123456789", "divide the width"),
+        *("my_project", "my_team", "my_diary", "my_letters", "my_account", "my_novel", "my_poem"),
+    )
+    assert [trace for trace in traces if trace not in output.read_text()] == []
     assert main([str(tmp_path), "--output", str(output), "--anonymous"]) == 0
     assert not [trace for trace in (*traces, "mine.txt") if trace in output.read_text()]
+    assert "metrics.jsonl" not in output.read_text()
     assert "ValueError" in output.read_text()
 
 
@@ -89,7 +133,7 @@ def test_the_terminal_shows_the_report_in_small(single: Path) -> None:
 
 
 def test_the_summary_is_printed(single: Path, capsys: Said) -> None:
-    summary(read([single])[0])
+    summary(read([single]).records[0])
     assert "learned, tied, seed 0" in capsys.readouterr().out
 
 

@@ -8,7 +8,7 @@ from tests.report.synthetic import make_run
 
 
 def runs_of(parent: Path) -> list[str]:
-    return [name.run for name in names(read([parent]))]
+    return [name.run for name in names(read([parent]).records)]
 
 
 def test_one_run_is_called_by_scheme_and_output(tmp_path: Path) -> None:

@@ -170,7 +170,10 @@ def test_a_warm_up_longer_than_the_training_is_refused(tmp_path: Path):
         toy.train(tmp_path, config=toy.trainer(max_steps=2))
 
 
-def test_a_machine_that_cannot_is_refused_with_every_reason(tmp_path: Path):
-    with pytest.raises(Refusal, match=r"devices=2"):
+def test_a_machine_that_cannot_is_refused_with_every_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    with pytest.raises(Refusal, match=r"WORLD_SIZE=4 says that torchrun"):
         toy.train(tmp_path, machine=toy.runtime(devices=2))
     assert not list(tmp_path.iterdir())

@@ -30,9 +30,20 @@ def test_a_device_that_is_not_there_is_named_with_its_remedy():
     assert "runtime=cpu" in reason
 
 
-def test_more_than_one_device_is_refused_for_now():
-    (reason,) = reasons(toy.runtime(devices=3))
-    assert "runtime.devices=3: this version trains on one device" in reason
+def test_more_gpus_than_there_are_are_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert reasons(toy.runtime(device="cuda", devices=2)) == []
+    (reason,) = reasons(toy.runtime(device="cuda", devices=3))
+    assert "runtime.devices=3: torch sees 2 CUDA devices here" in reason
+    assert "use at most runtime.devices=2" in reason
+
+
+def test_processes_that_something_else_has_started_are_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert reasons(toy.runtime()) == []
+    (reason,) = reasons(toy.runtime(devices=2))
+    assert "torchrun" in reason
 
 
 def test_a_missing_compiler_is_named_before_anything_is_compiled(monkeypatch: pytest.MonkeyPatch):
@@ -47,7 +58,14 @@ def test_a_missing_compiler_is_named_before_anything_is_compiled(monkeypatch: py
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell")
 def test_threads_are_the_cores_of_this_process_unless_asked():
     assert resolve_threads(toy.runtime(threads=None)) == len(os.sched_getaffinity(0))
-    assert resolve_threads(toy.runtime(threads=5)) == 5
+    assert resolve_threads(toy.runtime(threads=5, devices=2)) == 5
+
+
+def test_processes_share_the_cores_and_each_has_a_thread(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "platform", "another")
+    monkeypatch.setattr(os, "cpu_count", lambda: 7)
+    threads = [resolve_threads(toy.runtime(threads=None, devices=n)) for n in (1, 2, 8)]
+    assert threads == [7, 3, 1]
 
 
 def test_the_processor_has_a_name_and_memory_a_size():

@@ -24,10 +24,11 @@ from andrea_exp.optimizer.base import OptimizerConfig
 from andrea_exp.train.config import RuntimeConfig, TrainerConfig
 from andrea_exp.train.fit import fit
 from andrea_exp.train.outcome import Outcome
+from andrea_exp.train.ranks import Ranks
 from andrea_exp.train.training import Sink
 from tests import options
 
-VOCAB, BATCH, STEPS, ACCUMULATION = 19, 5, 12, 2
+VOCAB, BATCH, STEPS, ACCUMULATION = 19, 6, 12, 2
 LOG, SAVE = 4, 3
 Row = Mapping[str, float]
 
@@ -149,6 +150,7 @@ def train(
     model: Decoder | None = None,
     config: TrainerConfig | None = None,
     machine: RuntimeConfig | None = None,
+    ranks: Ranks | None = None,
     rule: OptimizerConfig | None = None,
     seed: int = 3,
     stamp: Mapping[str, str | int] | None = None,
@@ -172,6 +174,7 @@ def train(
         optimizer=optimizer() if rule is None else rule,
         trainer=config,
         runtime=runtime() if machine is None else machine,
+        ranks=Ranks.alone() if ranks is None else ranks,
         seed=seed,
         checkpoints=folder,
         sink=keep,

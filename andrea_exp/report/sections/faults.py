@@ -1,10 +1,11 @@
-"""Runs without results: failed, stopped, waiting. They are shown, not dropped."""
+"""Runs without results: failed, stopped, waiting, unreadable. They are shown, not dropped."""
 
 import math
 
 from markupsafe import Markup
 
 from andrea_exp.record.manifest import Status
+from andrea_exp.record.reader import UnreadableRun
 from andrea_exp.report.format import MISSING, fixed, quantity
 from andrea_exp.report.markup import Cell, Column, data_table, paragraph
 from andrea_exp.report.sections.base import Section
@@ -13,8 +14,9 @@ from andrea_exp.report.table import Run, Table
 
 def _html(table: Table) -> Markup:
     lost = [run for run in table.runs if not run.completed]
-    if not lost:
-        return paragraph(f"None: {quantity(len(table.runs), 'run')} completed.")
+    total = quantity(len(table.runs) + len(table.unreadable), "run")
+    if not lost and not table.unreadable:
+        return paragraph(f"None: {total} completed.")
     columns = [
         Column(head="run"),
         Column(head="status", kind="words"),
@@ -25,10 +27,11 @@ def _html(table: Table) -> Markup:
     ]
     return data_table(
         key="faults",
-        caption=f"{len(lost)} of {quantity(len(table.runs), 'run')} are missing from the numbers "
-        "elsewhere on this page: they left no results, or repeat a run that is counted.",
+        caption=f"{len(lost) + len(table.unreadable)} of {total} are missing from the numbers "
+        "elsewhere on this page: they left no results, cannot be read, or repeat a run that is "
+        "counted.",
         columns=columns,
-        rows=[_row(run) for run in lost],
+        rows=[*map(_row, lost), *map(_unreadable, table.unreadable)],
     )
 
 
@@ -43,6 +46,11 @@ def _row(run: Run) -> list[Cell]:
         fixed(last.get("train_loss_nats")),
         Markup("<code>{}</code>").format(run.record.name),
     ]
+
+
+def _unreadable(run: UnreadableRun) -> list[Cell]:
+    directory = Markup("<code>{}</code>").format(run.name)
+    return [MISSING, "unreadable", run.reason, MISSING, MISSING, directory]
 
 
 def _reason(run: Run) -> str:

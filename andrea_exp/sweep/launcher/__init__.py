@@ -1,0 +1,1 @@
+"""Who executes the frozen directories of a sweep: one module and one yaml per launcher."""

@@ -1,0 +1,1 @@
+"""A sweep on a Slurm cluster: handed over through submitit, and followed through `squeue`."""
