@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from andrea_exp.command import finish, let_waiting_threads_sleep
 from andrea_exp.component import Refusal
 
-
 OF_SWEEPS = ("hydra/launcher", "hydra.launcher", "hydra/sweeper", "hydra.sweeper", "sweep.")
 
 

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hydra import compose, initialize_config_dir
+from hydra import compose
 from omegaconf import OmegaConf
 
 import andrea_exp
 from andrea_exp.component import Config
+from andrea_exp.config.compose import hydra_ready
 from andrea_exp.embedding.base import EmbeddingConfig
 from andrea_exp.kernel.attention.base import AttentionKernelConfig
 from andrea_exp.kernel.base import KernelConfig
@@ -42,7 +43,7 @@ def values(group: str, option: str) -> dict[str, Any]:
 
 @functools.cache
 def _values(group: str, option: str) -> Mapping[str, Any]:
-    with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
+    with hydra_ready():
         node: Any = compose(overrides=[f"+{group}={option}"])
     for key in group.split("/"):
         node = node[key]

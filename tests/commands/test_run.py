@@ -77,7 +77,9 @@ def test_the_configuration_is_resolved_and_has_choices_and_hash(finished: Path) 
     assert "${" not in (finished / "config.yaml").read_text(encoding="utf-8")
     assert content["config"]["model"]["d_model"] == 16
     assert content["config"]["tokenizer"] is None
-    expected = {group for group in groups() if group not in {"experiment", "tokenizer", "hydra/launcher"}}
+    expected = {
+        group for group in groups() if group not in {"experiment", "tokenizer", "hydra/launcher"}
+    }
     assert set(content["choices"]) == expected
     assert content["choices"]["position"] == "learned"
 
