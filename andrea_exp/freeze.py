@@ -67,8 +67,7 @@ def refuse_other_execution(
     Raises:
         Refusal: they do.
     """
-    text = found.config_file.read_text(encoding="utf-8")
-    frozen = FrozenConfig.parse(text, source=str(found.config_file))
+    frozen = found.config()
     for group in ("runtime", "logger"):
         for key, value in asked.config[group].items():
             before = frozen.config[group].get(key)

@@ -37,6 +37,7 @@ import andrea_exp
 from andrea_exp.measure import measure, position_rows
 from andrea_exp.evaluate.results import Throughput
 from andrea_exp.train.fit import fit
+from andrea_exp.train.ranks import Ranks
 
 for seed in range(int(sys.argv[1])):
     run = andrea_exp.compose(*sys.argv[2:], f"seed={seed}")
@@ -48,6 +49,7 @@ for seed in range(int(sys.argv[1])):
             model, run.stream(data), optimizer=recipe.optimizer, trainer=recipe.trainer,
             runtime=run.config.running.runtime, seed=seed, checkpoints=Path(folder),
             sink=lambda row: None, stamp={}, resume=False, show_progress=False,
+            ranks=Ranks.alone(),
         )
     measure(
         model, recipe=recipe, data=data, initial_rows=rows, train_loss_nats=None,

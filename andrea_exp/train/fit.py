@@ -63,7 +63,8 @@ def fit(  # noqa: PLR0913 - what a training needs has many owners
         ValueError: the stream has another length, the warm-up does not fit into the training, or
             there are more or fewer processes than `runtime.devices`.
         NoAnswerError: another process has left.
-        OSError: a checkpoint could not be written.
+        DiskFull: there is no room for a checkpoint.
+        OSError: a checkpoint could not be written for another reason.
         KeyboardInterrupt: at a second SIGINT.
     """
     if found := reasons(runtime):
