@@ -74,4 +74,4 @@ def test_a_damaged_job_is_shown_among_the_others(sweep: Path, capsys: Said) -> N
     rows = capsys.readouterr().out.splitlines()
     assert rows[1].split()[0] == "unreadable"
     assert "manifest.json" in rows[2]
-    assert len(rows) == 6
+    assert len(rows) == 7  # a head, three jobs, and what is wrong below two of them
