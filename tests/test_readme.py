@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 
 import andrea_exp
 from andrea_exp.command import DONE
@@ -110,6 +111,9 @@ def test_a_command_works_as_typed(
     words = [str(frozen) if word in {"DIR", "RUN"} else word for word in words if word != "..."]
     if module == "andrea_exp" and not {"--help", "--cfg"} & {*words}:
         words += TINY
+    if "FILE" in words:
+        save_file({"wpe.weight": torch.randn(5, 4)}, "weights.safetensors")
+        words = ["weights.safetensors" if word == "FILE" else word for word in words]
     if "data=text" in words:
         Path("book.txt").write_text((ROOT / "README.md").read_text(encoding="utf-8"))
         words = [word for word in words if not word.startswith(OF_NOISE)] + ["tokenizer.size=300"]

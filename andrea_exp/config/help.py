@@ -9,6 +9,7 @@ USAGE = """andrea_exp: what the embedding choices of a small language model cost
   python -m andrea_exp --cfg job [...]                      print the configuration, do nothing
   python -m andrea_exp.job DIR                              run, or resume, a frozen run
   python -m andrea_exp.status DIR                           how far the jobs of a sweep are
+  python -m andrea_exp.diagnose FILE [--tensor NAME]        smoothness of any position table
   python -m andrea_exp.cost [...] [--json]                  parameters, memory, FLOPs; no training
   python -m andrea_exp.report DIR ... [--output FILE]       one HTML file from finished runs
 """

@@ -122,12 +122,24 @@ def _smoothness(run: Run) -> RenderableType:
     found = run.part("smoothness")
     if not run.part("trained", of=found):
         return Text("\nNo position table, so no rows whose smoothness could be measured.\n")
-    shown = [measure for measure in MEASURES if measure.key in SHOWN]
-    heads = [measure.head for measure in shown]
-    grid = _grid("\nSmoothness of the position rows", "rows", *heads)
     tables = {words.lower(): run.part(state, of=found) for state, words in STATES.items()}
-    for name, panel in run.part("controls", of=found).items():
-        tables[f"control: {name.replace('_', ' ')}"] = panel
-    for name, panel in tables.items():
+    title = "\nSmoothness of the position rows"
+    return Group(panels(title, tables, run.part("controls", of=found)), Text())
+
+
+def panels(
+    title: str, tables: Mapping[str, Mapping[str, Any]], controls: Mapping[str, Any]
+) -> RenderableType:
+    """A line per table, and below them those of known smoothness.
+
+    Args:
+        title: above them.
+        tables: name -> panel.
+        controls: the same of the controls.
+    """
+    shown = [measure for measure in MEASURES if measure.key in SHOWN]
+    grid = _grid(title, "rows", *(measure.head for measure in shown))
+    beside = {f"control: {name.replace('_', ' ')}": each for name, each in controls.items()}
+    for name, panel in {**tables, **beside}.items():
         grid.add_row(name, *(measure.of([panel]) for measure in shown))
-    return Group(grid, Text())
+    return grid
