@@ -70,6 +70,8 @@ def test_two_processes_are_one_run_like_any_other(place: Path, finished: Path) -
         assert row == pytest.approx(expected, rel=1e-5)
     loss = tiny.results(run)["final"]["val_loss_nats"]
     assert loss == pytest.approx(tiny.results(finished)["final"]["val_loss_nats"], rel=1e-5)
+    assert main([*TWO, "name=swept", "seed=0", "-m"]) == 0
+    assert tiny.weights(tiny.only_run(place, "swept")) == tiny.weights(run)
 
 
 @pytest.mark.slow

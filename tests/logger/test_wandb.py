@@ -1,7 +1,9 @@
 import json
 import os
+import socket
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,8 @@ VALUES = yaml.safe_load((ROOT / "conf" / "logger" / "wandb.yaml").read_text())
 TYPED: dict[str, Any] = {**VALUES, "mode": Mode[VALUES["mode"]]}
 OPTION = WandbConfig(**TYPED)
 CONFIG = {"model": {"d_model": 12}, "betas": [0.9, 0.95], "api_key": "abc"}
+HANGING_S = 90.0
+"""Without a limit of ours W&B tries for longer than this."""
 KEY = "0123456789abcdef" * 2 + "01234567"
 
 # Each test has a process of its own: the service behind W&B lives as long as the process.
@@ -175,6 +179,21 @@ def test_online_without_a_server_goes_on_with_one_line_that_keeps_the_key(tmp_pa
     (line,) = done.stderr.splitlines()
     assert "logger=wandb cannot be opened online: " in line
     assert KEY not in line
+
+
+@pytest.mark.slow
+def test_a_server_that_takes_the_call_and_never_answers_is_left_within_the_patience(
+    tmp_path: Path,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        began = time.monotonic()
+        done = execute(tmp_path, ONLINE, WANDB_API_KEY=KEY, WANDB_BASE_URL=url)
+    assert done.stdout == "online (unreachable)\n"
+    (line,) = done.stderr.splitlines()
+    assert "logger=wandb cannot be opened online: " in line
+    assert KEY not in line
+    assert time.monotonic() - began < HANGING_S
 
 
 def test_neither_the_option_nor_the_disabled_mode_imports_wandb(tmp_path: Path) -> None:
