@@ -58,7 +58,7 @@ def train(
 
 
 @pytest.mark.parametrize(
-    ("position", "output"), itertools.product(groups()["position"], ["tied", "untied"])
+    ("position", "output"), list(itertools.product(groups()["position"], ["tied", "untied"]))
 )
 def test_a_stop_in_the_middle_changes_no_bit(tmp_path: Path, position: str, output: str) -> None:
     words = (f"position={position}", f"output={output}")
