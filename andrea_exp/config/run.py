@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from andrea_exp.claims.config import ClaimConfig
 from andrea_exp.component import Config, Refusal, between
 from andrea_exp.data.base import DataConfig
 from andrea_exp.embedding.base import EmbeddingConfig
@@ -62,6 +63,10 @@ class Running(Config):
     """In a sweep, train every job anew, beside what is there; a single run always is new."""
     question: str | None
     """What an experiment asks."""
+    seeds: list[int] = field(metadata=between(0, LARGEST_SEED))
+    """Seeds that an experiment plans to run; others are exploratory."""
+    claims: list[ClaimConfig]
+    """What an experiment claims before its runs."""
     runtime: RuntimeConfig
     logger: LoggerConfig
     sweep: SweepConfig
@@ -71,6 +76,13 @@ class Running(Config):
         super().__post_init__()
         if self.resume and self.rerun:
             raise ValueError("resume=true goes on with a run and rerun=true starts anew; give one")
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError(f"seeds={self.seeds} names a seed twice; name each once")
+        names = [claim.name for claim in self.claims]
+        if len(set(names)) < len(names):
+            raise ValueError(f"claims have a name of their own each, got {', '.join(names)}")
+        if self.claims and not self.seeds:
+            raise ValueError("seeds must name those that the claims were written for, got []")
         if not self.name or self.name.startswith(".") or set(self.name) & set("/\\\0"):
             raise ValueError(
                 f"name must be a folder's name without a slash or a leading dot, got {self.name!r}"

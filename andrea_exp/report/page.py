@@ -24,6 +24,7 @@ from andrea_exp.report.sections import (
     tails,
     throughput,
     training,
+    verdicts,
 )
 from andrea_exp.report.table import Table, table_of
 
@@ -31,6 +32,7 @@ _LOG = logging.getLogger(__name__)
 
 SECTIONS = (
     summary.SECTION,
+    verdicts.SECTION,
     cost.SECTION,
     training.SECTION,
     lengths.SECTION,

@@ -18,6 +18,7 @@ from andrea_exp.report.format import (
     signed,
 )
 from andrea_exp.report.markup import Cell, Column, data_table, fragment, paragraph
+from andrea_exp.report.sections import verdicts
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.spread import ENOUGH_SEEDS, spread, written
 from andrea_exp.report.table import Run, Table
@@ -61,7 +62,7 @@ def _html(table: Table) -> Markup:
         return fragment("tiles", {"tiles": list(_tiles(table, table.completed[0]))})
     remark = screen(table)
     marked = Markup('<p class="remark">{}</p>').format(remark) if remark else Markup()
-    return marked + _glance(table)
+    return verdicts.in_words(table) + marked + _glance(table)
 
 
 def _varied(table: Table) -> Iterator[str]:
