@@ -215,6 +215,7 @@ def _row(factor: float, beyond: str, protocol: str, *, loss: float, rise: float)
     shift = 0.08 if protocol == "sliding" else 0.0
     measured = {
         "loss_nats": loss + rise - shift,
+        "loss_se": 0.004,
         "tail_loss_nats": loss + rise - 0.06,
         "rise_nats": rise,
         "rise_se": 0.0 if factor == 1 else 0.013,

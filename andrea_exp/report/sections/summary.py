@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import polars as pl
 from markupsafe import Markup
 
 from andrea_exp.report.arms import Policy, column_head, factors, policies
@@ -94,7 +95,7 @@ def _tiles(table: Table, run: Run) -> Iterator[Tile]:
     yield Tile(
         "Validation loss",
         fixed(loss),
-        f"nats per token at T = {run.trained_length}, block; {fixed(bits)} bits",
+        f"nats per token at T = {run.trained_length}, block{_of_text(table)}; {fixed(bits)} bits",
     )
     for name, level in run.baselines.items():
         away = None if loss is None else loss - level
@@ -105,6 +106,13 @@ def _tiles(table: Table, run: Run) -> Iterator[Tile]:
         past = [factor for factor in factors(table) if factor > 1]
         for factor in dict.fromkeys(past[:1] + past[-1:]):
             yield _rise_tile(policy, factor)
+
+
+def _of_text(table: Table) -> str:
+    """How much of the loss is a matter of the text that was scored."""
+    errors = table.lengths.filter(pl.col("factor") == 1, pl.col("protocol") == "block")
+    known = errors.get_column("loss_se").drop_nulls()
+    return f", s.e. {fixed(known[0])} over windows" if len(known) else ""
 
 
 def _position_share(run: Run, cost: Any) -> str:
