@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 MOST_EXACT = 16
 """Most pairs whose sign patterns are all enumerated; of more, a sample of them is drawn."""
+AT_ONCE = 1024
+"""Sweeps whose patterns are in memory together: what fits into a processor's cache."""
 ROUNDING = 1e-12
 """Sums that differ by less than this share of the sum of magnitudes are ties."""
 
@@ -39,10 +41,15 @@ def sign_flip(differences: ArrayLike) -> Values:
     smallest value is 2 / 2^n. Beyond 16 pairs the patterns are a sample, the true one among them.
     """
     values = np.asarray(differences, dtype=float)
-    signs = _signs(values.shape[-1])
-    observed = np.abs(values.sum(axis=-1))
-    slack = ROUNDING * np.abs(values).sum(axis=-1)
-    at_least_as_far = np.abs(values @ signs) >= (observed - slack)[..., None]
+    rows = values.reshape(-1, values.shape[-1])
+    parts = [_flipped(rows[at : at + AT_ONCE]) for at in range(0, len(rows), AT_ONCE)]
+    return np.concatenate(parts).reshape(values.shape[:-1])
+
+
+def _flipped(rows: Values) -> Values:
+    observed = np.abs(rows.sum(axis=-1))
+    slack = ROUNDING * np.abs(rows).sum(axis=-1)
+    at_least_as_far = np.abs(rows @ _signs(rows.shape[-1])) >= (observed - slack)[:, None]
     return at_least_as_far.mean(axis=-1, dtype=np.float64)
 
 
