@@ -110,4 +110,14 @@ def _agrees(record: RunRecord, key: str, value: str) -> bool:
     found: Any = record.config
     for part in key.split("."):
         found = found.get(part) if isinstance(found, Mapping) else None
-    return found == yaml.safe_load(value)
+    return _reads_as(found, value)
+
+
+def _reads_as(found: object, word: str) -> bool:
+    """Whether a word stands for a value; YAML alone would read 3e-3 as text."""
+    if isinstance(found, int | float) and not isinstance(found, bool):
+        try:
+            return found == float(word)
+        except ValueError:
+            return False
+    return found == yaml.safe_load(word)

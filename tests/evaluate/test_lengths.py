@@ -141,8 +141,8 @@ def test_a_factor_that_gives_no_whole_number_is_refused_by_its_name():
 def test_a_row_is_json_with_the_contracts_keys():
     rows = lengths(built(), TEXT, config=config())
     keys = (
-        "length factor protocol stride beyond status reason loss_nats loss_se floor_nats tail_loss_nats "
-        "rise_nats rise_se accuracy exact_match tokens_scored per_position"
+        "length factor protocol stride beyond status reason loss_nats loss_se floor_nats "
+        "tail_loss_nats rise_nats rise_se accuracy exact_match tokens_scored per_position"
     )
     for row in rows:
         assert " ".join(dataclasses.asdict(row)) == keys
