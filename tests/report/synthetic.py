@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from andrea_exp.claims.registration import claims_hash
 from andrea_exp.record.frozen import FrozenConfig
 from andrea_exp.record.manifest import DataIdentity, Failure, Git, Manifest, Platform, Status
 
@@ -39,6 +40,8 @@ def make_run(
     settings: Mapping[str, Any] | None = None,
     words: Sequence[str] = (),
     with_results: bool = True,
+    experiment: Mapping[str, Any] | None = None,
+    started_at: str = "2026-01-02T03:04:05.678+00:00",
 ) -> Path:
     """One run directory; everything in it is a function of the arguments."""
     draw = random.Random(f"{position} {output} {seed} {settings}")
@@ -57,13 +60,19 @@ def make_run(
         "trainer": {"max_steps": 500},
         "optimizer": {"lr": 0.003, **(settings or {})},
         "runtime": {"device": "cpu"},
+        **(experiment or {"seeds": [], "claims": []}),
     }
     frozen = FrozenConfig(
-        recipe_hash=f"{draw.getrandbits(48):012x}", choices=choices, config=config
+        recipe_hash=f"{draw.getrandbits(48):012x}",
+        choices=choices,
+        config=config,
+        claims_hash=claims_hash(config),
     )
     (folder / "config.yaml").write_text(frozen.text())
     manifest = _manifest(choices, seed=seed, status=status, fingerprint=fingerprint, python=python)
     manifest = replace(manifest, overrides=[*manifest.overrides, *words])
+    if manifest.started_at is not None:
+        manifest = replace(manifest, started_at=started_at)
     (folder / "manifest.json").write_text(manifest.text())
     if status is not Status.pending:
         (folder / "metrics.jsonl").write_text(_metrics(position, draw, steps=steps, status=status))
