@@ -33,10 +33,10 @@ def one_operation() -> Found:
     vectors, of_tokens, _ = _looked_up(embed, fixed, weight)
     same, _, of_rows = _looked_up(embed, trained, weight)
     different = int((vectors != same).sum())
-    yield equal("bits that differ, trained against fixed rows", different, 0)
+    yield equal("trained and fixed rows: numbers that differ", different, 0)
     expected = torch.stack([torch.stack([drawn[i] for i in row]) for row in IDS]) + table[:LENGTH]
     different = int((vectors != expected).sum())
-    yield equal("bits that differ from one float32 addition", different, 0)
+    yield equal("numbers unlike one float32 addition", different, 0)
     yield equal("gradient of each token row", of_tokens, OCCURRENCES)
     yield equal("gradient of each learned row", of_rows, [3.0] * LENGTH + [0.0] * 2)
     for option in parts.schemes():

@@ -36,7 +36,7 @@ def lookup() -> Found:
     tokens, ids = table(64), some_ids()
     found = tokens(ids, None).detach()
     product = F.one_hot(ids, VOCAB).to(found.dtype) @ tokens.weight.detach()
-    yield equal("differing bits, gather against one-hot product", _differing(found, product), 0)
+    yield equal("numbers unlike one-hot product", _differing(found, product), 0)
     for wrong in (-1, VOCAB):
         message = parts.refusal(lambda wrong=wrong: tokens(torch.full((1, 1), wrong), None))
         yield equal(
@@ -62,14 +62,14 @@ def shapes() -> Found:
 @torch.no_grad()
 def _sum(model: Decoder, ids: Tensor, *, name: str) -> Iterator[Value]:
     stream = model.states(ids)[0]
-    yield equal(f"{name}: (B, T, D)", list(stream.shape), [3, 5, 12])
     tokens, rows = model.embedding.token_rows(), model.position.table()
     different = 0
     for sequence, vectors in zip(ids.tolist(), stream, strict=True):
         for place, (token, vector) in enumerate(zip(sequence, vectors, strict=True)):
             expected = tokens[token] if rows is None else tokens[token] + rows[place]
             different += _differing(vector, expected)
-    yield equal(f"{name}: bits unlike token + row", different, 0)
+    found = [*stream.shape, different]
+    yield equal(f"{name}: B, T, D, and numbers off", found, [3, 5, 12, 0])
 
 
 def demo() -> Found:

@@ -17,9 +17,10 @@ from andrea_exp.component import Refusal
 from andrea_exp.config.door import open_door
 from andrea_exp.data.grammar import GrammarConfig
 from andrea_exp.data.grammar_words import ENGLISH
+from andrea_exp.embedding.normed import Normed
 from andrea_exp.lesson import parts
 from andrea_exp.lesson.claim import Found, Value, told
-from andrea_exp.lesson.runs import direction, is_tied
+from andrea_exp.lesson.runs import direction, has_data, is_tied
 from andrea_exp.model.decoder import Decoder
 from andrea_exp.record.directory import RunDirectory
 from andrea_exp.report.table import Run, Table
@@ -60,11 +61,7 @@ def rebuilt(run: Run) -> Rebuilt | None:
 def closeness_of_words(table: Table) -> Found:
     """Claim 14: cosines within and across classes of words, by matrix, at init and trained."""
     for arm, runs in table.arms.items():
-        models = [
-            found
-            for run in runs
-            if isinstance(_config(run), GrammarConfig) and (found := rebuilt(run))
-        ]
+        models = [found for run in runs if has_data(run, GrammarConfig) and (found := rebuilt(run))]
         if models:
             yield from _of_words(arm, models, tied=is_tied(runs[0]))
 
@@ -110,14 +107,6 @@ def _cosine(rows: Tensor, word: str) -> float:
     return float(F.cosine_similarity(cat, other, dim=0))
 
 
-def _config(run: Run) -> object:
-    """Its data, typed; None for a record of another version."""
-    try:
-        return open_door(run.record.config).recipe.data
-    except Refusal:
-        return None
-
-
 def weight_of_positions(table: Table) -> Found:
     """Claim 26: norms of position over token rows, and what share of the stream positions have."""
     for arm, runs in table.arms.items():
@@ -125,14 +114,24 @@ def weight_of_positions(table: Table) -> Found:
         if models is not None and models.trained.position.table() is not None:
             yield told(f"{arm}: norm ratio at init", norm_ratio(models.initial))
             yield told(f"{arm}: norm ratio trained", norm_ratio(models.trained))
-            shares = position_shares(models.trained, _windows(models))
-            yield told(f"{arm}: variance by position, %, by layer", [100 * s for s in shares])
+            yield told(f"{arm}: variance by position, %, by layer", _shares(models))
+
+
+def _shares(models: Rebuilt) -> list[float] | str:
+    """In per cent; or why there are none, where the data of the run cannot be had here."""
+    try:
+        ids = _windows(models)
+    except Refusal as refusal:
+        return f"not measured: {refusal}"
+    return [100 * share for share in position_shares(models.trained, ids)]
 
 
 @torch.no_grad()
 def norm_ratio(model: Decoder) -> float:
-    """Mean norm of the trained length's position rows over that of the token vectors."""
-    tokens = model.embedding(torch.arange(model.sizes.used_vocab)[None], None)[0]
+    """Mean norm of the trained length's position rows over that of what they are added to."""
+    tokens = model.embedding.token_rows()
+    if not isinstance(model.embedding, Normed):  # which normalises after the sum
+        tokens = model.embedding(torch.arange(model.sizes.used_vocab)[None], None)[0]
     rows = model.position.rows(parts.first(model.sizes.context))
     assert rows is not None
     return float(rows.norm(dim=1).mean() / tokens.norm(dim=1).mean())

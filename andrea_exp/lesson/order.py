@@ -101,14 +101,11 @@ def _biased(alibi: Position) -> Iterator[Value]:
 
 def _shifted(model: Decoder) -> float:
     """How much the scores change when all positions are three further."""
-    ids = IDS[:, :4]
-    there = model(ids, positions=Positions(index=torch.arange(4) + 3, length=7))
-    return (
-        (model(ids, positions=Positions(index=torch.arange(4), length=7)) - there)
-        .abs()
-        .max()
-        .item()
+    here, there = (
+        model(IDS[:, :4], positions=Positions(index=torch.arange(4) + offset, length=7))
+        for offset in (0, 3)
     )
+    return (here - there).abs().max().item()
 
 
 QUESTIONS = (

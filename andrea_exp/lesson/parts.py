@@ -96,7 +96,11 @@ def scheme(
 
 
 def rows_of(position: Position, count: int) -> Tensor:
-    """The first `count` rows that a scheme adds, (T, D); one that adds none has no business here."""
+    """The first `count` rows that a scheme adds, (T, D).
+
+    Raises:
+        TypeError: it adds none.
+    """
     rows = position.rows(first(count))
     if rows is None:
         raise TypeError(f"{type(position).__name__} adds no rows")

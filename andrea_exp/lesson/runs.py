@@ -6,6 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from andrea_exp.config.door import option_class
+from andrea_exp.data.base import DataConfig
 from andrea_exp.lesson.claim import Value, above, told
 from andrea_exp.output.base import OutputConfig
 from andrea_exp.output.tied import TiedConfig
@@ -19,6 +20,11 @@ from andrea_exp.report.table import Run, Table
 def has_scheme(run: Run, cls: type[PositionConfig]) -> bool:
     """Whether a run's position scheme is one of this class, whatever its values."""
     return option_class(PositionConfig, _name(run, "position"), path="position") is cls
+
+
+def has_data(run: Run, cls: type[DataConfig]) -> bool:
+    """Whether a run was trained on data of this class."""
+    return option_class(DataConfig, _name(run, "data"), path="data") is cls
 
 
 def is_tied(run: Run) -> bool:

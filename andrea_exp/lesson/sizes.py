@@ -174,8 +174,8 @@ QUESTIONS = (
         right="98,698,752, which is 21,301,248 short of the name: the percentages are of a nominal "
         "120M. Of the real total the token table has 6.574 %, positions .797 %, blocks 86.054 %, "
         "and the untied output, which the lesson forgets, another 6.574 %. At these sizes 98.7M "
-        "fits an untied output alone, though a sister lesson scores with the token table; that there "
-        "are no biases is an assumption. nanoGPT prints its totals without the position table. "
+        "fits an untied output alone, though a sister lesson scores with the token table; that "
+        "there are no biases is an assumption. nanoGPT prints totals without positions. "
         "Columns: untied learned, untied without a table, tied learned, tied without.",
         live=models,
     ),
@@ -192,8 +192,8 @@ QUESTIONS = (
         question="What does tying save, and is it better?",
         says="Tied output (GPT-2) saves V D parameters and often improves quality; ANDREA trains "
         "two matrices.",
-        right="A tied matrix counts once however many names it has. ANDREA takes its positions, not "
-        "its output, from nanoGPT and GPT-2, which are tied; microGPT is not. Quality is a "
+        right="A tied matrix counts once however many names it has. ANDREA has its positions from "
+        "nanoGPT and GPT-2, and not its output: they are tied, microGPT is not. Quality is a "
         "measurement: paired by seed, with nothing but the output different.",
         live=tying,
         trained=losses_by_output,

@@ -59,7 +59,7 @@ def scales() -> Found:
         ("raw, tokens x sqrt(D), .02", "scaled", "sinusoidal_raw", 0.02, 1.2758),
     ):
         found = _ratio(_run(embedding, std=std), position=position)
-        yield near(f"position over token norm: {name}", found, ratio, within=0.01 * ratio)
+        yield near(f"norm ratio, {name}", found, ratio, within=0.01 * ratio)
 
 
 def _run(embedding: str, *, std: float) -> Run:
@@ -128,7 +128,8 @@ QUESTIONS = (
         "and the raw one an arm of its own.",
         live=scales,
         trained=weight_of_positions,
-        command="python -m andrea_exp -m name=weights position=learned,sinusoidal,sinusoidal_raw",
+        command="python -m andrea_exp -m name=weights position=learned,sinusoidal,sinusoidal_raw "
+        "embedding=table,scaled,normed",
     ),
     Question(
         number=28,

@@ -31,7 +31,7 @@ def block(claim: Claim) -> RenderableType:
     below: list[RenderableType] = [_texts(claim)]
     below += [_values(claim.values)] if claim.values else []
     below += [_picture(plot) for plot in claim.plots]
-    return Group(head, Padding(Group(*below), (0, 0, 1, 4)))
+    return Group(head, Padding(Group(*below), (0, 0, 1, 4), expand=False))
 
 
 def _texts(claim: Claim) -> Grid:
@@ -48,9 +48,9 @@ def _texts(claim: Claim) -> Grid:
 
 def _values(values: Sequence[Value]) -> Grid:
     grid = Grid(box=None, pad_edge=False, show_edge=False, header_style="dim")
-    grid.add_column("measured now", ratio=5)
-    grid.add_column("", justify="right", ratio=4)
-    grid.add_column("expected", justify="right", ratio=4)
+    grid.add_column("measured now", max_width=44)
+    grid.add_column("", justify="right")
+    grid.add_column("expected", justify="right")
     grid.add_column("", width=1)
     for value in values:
         style = "bold red" if value.holds is False else ""

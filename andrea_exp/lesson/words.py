@@ -11,7 +11,7 @@ MARKS = {True: "\N{CHECK MARK}", False: "\N{BALLOT X}", None: ""}
 
 
 def shown(value: Number) -> str:
-    """Whole numbers in full, others in six digits, several beside each other, words as they are."""
+    """Whole numbers in full, others in five digits, words as they are."""
     match value:
         case str():
             return value
@@ -20,19 +20,21 @@ def shown(value: Number) -> str:
         case int():
             return count(value)
         case _:
-            return f"{value:.6g}".replace("-", "\N{MINUS SIGN}") if math.isfinite(value) else "none"
+            return f"{value:.5g}".replace("-", "\N{MINUS SIGN}") if math.isfinite(value) else "none"
 
 
 def expected(value: Value) -> str:
     """What a value should be; empty if nothing is expected."""
     if value.relation is None or value.expected is None:
         return ""
+    if value.holds and isinstance(value.expected, str) and " " in value.expected:
+        return "these words"
     number = shown(value.expected)
     match value.relation:
         case Relation.equal:
             return number
         case Relation.near:
-            return f"{number} \N{PLUS-MINUS SIGN} {value.within:.2g}"
+            return f"{number} \N{PLUS-MINUS SIGN} {value.within:.3g}"
         case _:
             return f"{value.relation.value} {number}"
 
