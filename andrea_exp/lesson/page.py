@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
-from matplotlib.axes import Axes
 
 from andrea_exp.lesson.claim import Claim, Plot, Value
 from andrea_exp.lesson.words import MARKS, expected, shown, summary
@@ -13,6 +13,9 @@ from andrea_exp.report.figure import Curve, arm_lines, panel, whole_numbers
 from andrea_exp.report.format import quantity
 from andrea_exp.report.markup import Column, data_table, fragment, legend, panels
 from andrea_exp.report.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def page(claims: Sequence[Claim], *, runs: Table | None) -> str:
@@ -46,13 +49,21 @@ def _sections(claims: Sequence[Claim]) -> Iterator[dict[str, object]]:
 
 
 def _overview(claims: Sequence[Claim]) -> Markup:
-    link = Markup('<a href="#claim-{number}">{number}. {question}</a>')
+    link = Markup('<a href="#claim-{number}">{question}</a>')
     return data_table(
         key="overview",
         caption="Verdicts of what was measured as this page was made.",
-        columns=[Column(head="claim", kind="prose"), Column(head="verdict", kind="words")],
+        columns=[
+            Column(head="claim"),
+            Column(head="verdict", kind="words"),
+            Column(head="question", kind="words"),
+        ],
         rows=[
-            [link.format(number=claim.number, question=claim.question), claim.verdict.words]
+            [
+                str(claim.number),
+                claim.verdict.words,
+                link.format(number=claim.number, question=claim.question),
+            ]
             for claim in claims
         ],
     )
@@ -80,12 +91,12 @@ def _table(values: Sequence[Value], *, key: str) -> Markup:
         caption="Measured now, beside what is expected.",
         columns=[
             Column(head="value", kind="words"),
+            Column(head="ok"),
             Column(head="measured", kind="words"),
             Column(head="expected", kind="words"),
-            Column(head="as expected", kind="words"),
         ],
         rows=[
-            [value.name, shown(value.value), expected(value), MARKS[value.holds]]
+            [value.name, MARKS[value.holds], shown(value.value), expected(value)]
             for value in values
         ],
     )
@@ -106,7 +117,7 @@ def _figure(plot: Plot, *, key: str) -> Markup:
     return legend(styles) + panels([drawn])
 
 
-def _paint(axes: Axes, *, plot: Plot, styles: dict[str, palette.Style]) -> None:
+def _paint(axes: "Axes", *, plot: Plot, styles: dict[str, palette.Style]) -> None:
     for name, line in plot.lines.items():
         curve = Curve([float(place) for place in range(1, len(line) + 1)], line)
         arm_lines(axes, [curve], style=styles[name], every_point=False)

@@ -121,6 +121,6 @@ def refusal(attempt: Callable[[], object]) -> str:
     """The message with which something is refused; "accepted" if it is not."""
     try:
         attempt()
-    except ValueError as error:
+    except (ValueError, IndexError) as error:
         return str(error)
     return "accepted"

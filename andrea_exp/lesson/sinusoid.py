@@ -67,7 +67,7 @@ def neighbours() -> Found:
         closed = [_closed_form(k, width=width) for k in range(1, len(cosines) + 1)]
         off = max(abs(one - other) for one, other in zip(cosines, closed, strict=True))
         yield below(f"D {width}, off the closed form, k 1..{len(cosines)}", off, 1e-12)
-        rise = next(k for k in range(1, 64) if cosines[k] > cosines[k - 1])
+        rise = next((k for k in range(1, 64) if cosines[k] > cosines[k - 1]), 0)
         yield equal(f"D {width}, first rise after k", rise, {64: 5, 32: 4, 768: 43}[width])
     wide = sinusoid(1024, width=768)
     lowest = (wide @ wide[0]).min().item() / 384
