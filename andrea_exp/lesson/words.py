@@ -10,17 +10,21 @@ MARKS = {True: "\N{CHECK MARK}", False: "\N{BALLOT X}", None: ""}
 """Whether a value is as expected; nothing where nothing is."""
 
 
-def shown(value: Number) -> str:
-    """Whole numbers in full, others in five digits, words as they are."""
+def shown(value: Number, *, digits: int = 6) -> str:
+    """Whole numbers in full, others in some digits, words as they are."""
     match value:
         case str():
             return value
         case list():
-            return " ".join(shown(each) for each in value)
+            return " ".join(shown(each, digits=digits - 1) for each in value)
         case int():
             return count(value)
         case _:
-            return f"{value:.5g}".replace("-", "\N{MINUS SIGN}") if math.isfinite(value) else "none"
+            return (
+                f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}")
+                if math.isfinite(value)
+                else "none"
+            )
 
 
 def expected(value: Value) -> str:
@@ -29,7 +33,7 @@ def expected(value: Value) -> str:
         return ""
     if value.holds and isinstance(value.expected, str) and " " in value.expected:
         return "these words"
-    number = shown(value.expected)
+    number = shown(value.expected, digits=7)
     match value.relation:
         case Relation.equal:
             return number

@@ -5,11 +5,13 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 from typing_extensions import override
 
+import andrea_exp
 from andrea_exp.lesson.claim import (
     Claim,
     Number,
@@ -102,6 +104,13 @@ def test_80_columns_are_enough_and_every_word_of_the_lessons_is_there(found: lis
             assert "".join(words.split()) in flat
     assert "\u2717" not in text.replace("\u2713", "")
     assert "\N{BALLOT X}" not in text
+
+
+def test_the_readme_shows_what_is_printed(found: list[Claim]) -> None:
+    readme = (Path(andrea_exp.__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    (excerpt,) = re.findall(r"```text\n(10\. Exercise.*?)\n```", readme, re.DOTALL)
+    lines = [line.rstrip() for line in printed([found[9]]).splitlines()]
+    assert "\n".join(lines).rstrip() == excerpt
 
 
 def test_a_failing_value_is_marked_in_the_terminal_and_on_the_page() -> None:
