@@ -131,6 +131,8 @@ class Question:
     """Measured with the product's own classes; nothing is trained."""
     trained: Callable[[Table], Found] | None = None
     """Read from the records of runs; yields nothing if they do not tell."""
+    by_training: bool = False
+    """Whether `trained` alone can say that the claim holds."""
     command: str | None = None
     """What makes runs that `trained` can read."""
 
@@ -144,20 +146,30 @@ class Claim:
     question: str
     says: str
     right: str | None
-    values: Sequence[Value]
+    live: Sequence[Value]
+    """Measured without training."""
+    read: Sequence[Value]
+    """Read from runs."""
+    by_training: bool
+    """Whether `read` alone can say that it holds."""
     plots: Sequence[Plot]
     command: str | None
     """What to type for the part that training decides; None if there is none, or it was read."""
 
     @property
+    def values(self) -> Sequence[Value]:
+        """All of them."""
+        return [*self.live, *self.read]
+
+    @property
     def verdict(self) -> Verdict:
-        """Failed by one value, held by the others of which something is expected."""
-        known = [value.holds for value in self.values if value.holds is not None]
-        if not self.values:
+        """Any value can fail a claim; those that decide it must be there for it to hold."""
+        deciding = self.read if self.by_training else self.values
+        if any(value.holds is False for value in self.values):
+            return Verdict.fails
+        if not deciding:
             return Verdict.needs_a_run
-        if not known:
-            return Verdict.measured
-        return Verdict.holds if all(known) else Verdict.fails
+        return Verdict.holds if any(value.holds for value in deciding) else Verdict.measured
 
 
 def measured(question: Question, runs: Table | None) -> Claim:
@@ -169,13 +181,14 @@ def measured(question: Question, runs: Table | None) -> Claim:
     """
     live = list(question.live()) if question.live else []
     read = list(question.trained(runs)) if question.trained and runs else []
-    found = [*live, *read]
     return Claim(
         number=question.number,
         question=question.question,
         says=question.says,
         right=question.right,
-        values=[each for each in found if isinstance(each, Value)],
-        plots=[each for each in found if isinstance(each, Plot)],
+        live=[each for each in live if isinstance(each, Value)],
+        read=[each for each in read if isinstance(each, Value)],
+        by_training=question.by_training,
+        plots=[each for each in [*live, *read] if isinstance(each, Plot)],
         command=None if read else question.command,
     )

@@ -107,6 +107,7 @@ QUESTIONS = (
         "shuffled ones belong beside it.",
         live=controlled,
         trained=smoothness,
+        by_training=True,
         command="python -m andrea_exp -m name=smooth position=learned trainer.max_steps=3000 "
         "seed=0,1,2,3,4,5",
     ),

@@ -30,6 +30,10 @@ WINDOWS = 128
 """Of validation text, in which the share of positions is measured."""
 
 
+OTHERS = ("dog", "pet", "Tuesday", "xylophone")
+"""What the lesson compares the cat with."""
+
+
 class Rebuilt(NamedTuple):
     """One run's model before and after training, on the CPU."""
 
@@ -69,15 +73,15 @@ def closeness_of_words(table: Table) -> Found:
 def _of_words(arm: str, models: list[Rebuilt], *, tied: bool) -> Iterator[Value]:
     for side in ("tied",) if tied else ("input", "output"):
         tables = [[_rows(each, side) for each in (m.initial, m.trained)] for m in models]
-        for state, number in (("at init", 0), ("trained", 1)):
-            contrasts = [contrast(pair[number]) for pair in tables]
-            yield told(f"{arm}, {side} rows: within minus across, {state}", fmean(contrasts))
-        for word in ("dog", "pet", "Tuesday", "xylophone"):
-            cosines = [_cosine(pair[1], word) for pair in tables]
-            yield told(f"{arm}, {side} rows: cat/{word}, trained", fmean(cosines))
-        gained = [contrast(after) - contrast(before) for before, after in tables]
-        name = f"{arm}, {side} rows: rise by training"
-        yield from direction(name, gained) if side == "input" else [told(name, fmean(gained))]
+        contrasts = [[contrast(rows) for rows in pair] for pair in tables]
+        name = f"{arm}, {side} rows"
+        means = [fmean(each) for each in zip(*contrasts, strict=True)]
+        yield told(f"{name}: within minus across, at init and trained", means)
+        cosines = [fmean(_cosine(pair[1], word) for pair in tables) for word in OTHERS]
+        yield told(f"{name}: cat with {', '.join(OTHERS)}, trained", cosines)
+        gained = [after - before for before, after in contrasts]
+        risen = f"{name}: rise by training"
+        yield from direction(risen, gained) if side == "input" else [told(risen, fmean(gained))]
 
 
 def _rows(model: Decoder, side: str) -> Tensor:

@@ -78,17 +78,26 @@ def _html(claim: Claim) -> Markup:
             "verdict": claim.verdict.words,
             "says": claim.says,
             "right": claim.right,
-            "values": _table(claim.values, key=f"{key}-values") if claim.values else "",
+            "values": _tables(claim, key=key),
             "plots": Markup("").join(figures),
             "command": claim.command,
         },
     )
 
 
-def _table(values: Sequence[Value], *, key: str) -> Markup:
+def _tables(claim: Claim, *, key: str) -> Markup:
+    live, read = "Measured now, beside what is expected.", "Read from runs."
+    return Markup("").join(
+        _table(values, key=f"{key}-{part}", caption=caption)
+        for part, values, caption in (("live", claim.live, live), ("read", claim.read, read))
+        if values
+    )
+
+
+def _table(values: Sequence[Value], *, key: str, caption: str) -> Markup:
     return data_table(
         key=key,
-        caption="Measured now, beside what is expected.",
+        caption=caption,
         columns=[
             Column(head="value", kind="words"),
             Column(head="ok"),

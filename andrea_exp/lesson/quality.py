@@ -74,10 +74,11 @@ def rises(table: Table) -> Found:
     """Claim 24: how much the loss of the same targets rises in windows longer than T."""
     longer = [factor for factor in factors(table) if factor > 1]
     for policy in policies(table):
-        for factor in longer:
-            numbers = known(policy.numbers("rise_nats", factor=factor))
-            if numbers:
-                yield told(f"{policy.label}: rise at {multiple(factor)}, nats", fmean(numbers))
+        each = {factor: known(policy.numbers("rise_nats", factor=factor)) for factor in longer}
+        means = {factor: fmean(numbers) for factor, numbers in each.items() if numbers}
+        if means:
+            lengths = ", ".join(multiple(factor) for factor in means)
+            yield told(f"{policy.label}: rise at {lengths}, nats", list(means.values()))
     for factor in longer[:1]:
         yield from _expected_rises(table, factor=factor)
 
@@ -145,6 +146,7 @@ QUESTIONS = (
         right="A measurement: the loss at T of each scheme, paired by seed, with the sinusoid at "
         "the tokens' scale beside the raw one, which would also compare scales.",
         trained=losses_by_position,
+        by_training=True,
         command="python -m andrea_exp -m name=enough position=learned,sinusoidal,sinusoidal_raw,"
         "rope,alibi,none seed=0,1,2,3,4,5",
     ),
@@ -156,6 +158,7 @@ QUESTIONS = (
         "less (Press et al. 2022). The lesson measures nothing of it; here the loss of the same "
         "targets in longer windows is, with the declared policy past T.",
         trained=rises,
+        by_training=True,
         command="python -m andrea_exp -m experiment=past_T",
     ),
 )

@@ -29,7 +29,8 @@ def block(claim: Claim) -> RenderableType:
         (claim.verdict.words, STYLES[claim.verdict]),
     )
     below: list[RenderableType] = [_texts(claim)]
-    below += [_values(claim.values)] if claim.values else []
+    below += [_values(claim.live, "measured now")] if claim.live else []
+    below += [_values(claim.read, "read from runs")] if claim.read else []
     below += [_picture(plot) for plot in claim.plots]
     return Group(head, Padding(Group(*below), (0, 0, 1, 4), expand=False))
 
@@ -46,9 +47,9 @@ def _texts(claim: Claim) -> Grid:
     return grid
 
 
-def _values(values: Sequence[Value]) -> Grid:
+def _values(values: Sequence[Value], head: str) -> Grid:
     grid = Grid(box=None, pad_edge=False, show_edge=False, header_style="dim")
-    grid.add_column("measured now", max_width=44)
+    grid.add_column(head)
     grid.add_column("", justify="right")
     grid.add_column("expected", justify="right")
     grid.add_column("", width=1)

@@ -20,11 +20,8 @@ def shown(value: Number, *, digits: int = 6) -> str:
         case int():
             return count(value)
         case _:
-            return (
-                f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}")
-                if math.isfinite(value)
-                else "none"
-            )
+            written = f"{value:.{digits}g}" if math.isfinite(value) else "not finite"
+            return written.replace("-", "\N{MINUS SIGN}")
 
 
 def expected(value: Value) -> str:

@@ -30,8 +30,8 @@ from andrea_exp.lesson.record import written
 from andrea_exp.lesson.terminal import block, chart
 from andrea_exp.lesson.words import shown, summary
 
-BY_TRAINING = [22, 24]
-"""Claims that nothing but training can decide."""
+BY_TRAINING = [12, 14, 22, 24]
+"""Claims that training alone can decide, whatever else is measured beside it."""
 WITH_A_PART_BY_TRAINING = [12, 14, 21, 22, 23, 24, 26, 27, 28]
 
 
@@ -119,7 +119,9 @@ def test_a_failing_value_is_marked_in_the_terminal_and_on_the_page() -> None:
         question="?",
         says="",
         right=None,
-        values=[equal("size", 5, 4)],
+        live=[equal("size", 5, 4)],
+        read=[],
+        by_training=False,
         plots=[],
         command=None,
     )

@@ -49,7 +49,9 @@ def read_from(table: Table, number: int) -> Claim:
         question="",
         says="",
         right=None,
-        values=[each for each in found if isinstance(each, Value)],
+        live=[],
+        read=[each for each in found if isinstance(each, Value)],
+        by_training=True,
         plots=[],
         command=None,
     )
@@ -84,6 +86,14 @@ def test_a_sweep_gives_a_claim_its_numbers(number: int, runs: Table) -> None:
     assert claim.command is None
     assert claim.verdict is not Verdict.needs_a_run
     assert read_from(runs, number).values
+
+
+def test_controls_alone_do_not_make_a_claim_about_training_hold(runs: Table) -> None:
+    (question,) = (each for each in questions() if each.number == 12)
+    without = measured(question, None)
+    assert all(value.holds for value in without.values)
+    assert without.verdict is Verdict.needs_a_run
+    assert measured(question, runs).verdict is Verdict.holds
 
 
 def test_tied_and_untied_are_paired_by_seed_within_each_scheme(sweep: Path, runs: Table) -> None:
@@ -125,7 +135,7 @@ def test_a_rise_past_the_trained_length_is_decided_by_six_seeds(sweep: Path, run
     flat = rises(sweep, "alibi", "tied")
     name = "rise at 2T, sinusoidal, tied minus alibi, tied, 6 seeds"
     assert found[name] == pytest.approx(fmean(rise) - fmean(flat))
-    assert found["learned, tied · past T: clamp: rise at 2T, nats"] > 1
+    assert found["learned, tied · past T: clamp: rise at 2T, 4T, 8T, nats"][0] > 1
 
 
 def edited(place: Path, *, rise: float, seeds: int) -> Table:
@@ -219,8 +229,8 @@ def test_closeness_of_words_is_that_of_the_saved_rows(words: Path) -> None:
         if "output.weight" not in saved:
             sides = {"tied": "embedding.weight"}
         for side, name in sides.items():
-            value = found[f"{run.arm}, {side} rows: within minus across, trained"]
-            assert value == pytest.approx(expected_contrast(saved[name]), abs=1e-6)
+            values = found[f"{run.arm}, {side} rows: within minus across, at init and trained"]
+            assert values[1] == pytest.approx(expected_contrast(saved[name]), abs=1e-6)
     assert any("rise by training, 1 seed: a screen" in name for name in found)
 
 
