@@ -122,7 +122,10 @@ def check_output(output: Path) -> None:
     if output.is_dir():
         raise Refusal(f"cannot write {output}: it is a folder; name a file in it")
     if not output.parent.is_dir():
-        raise Refusal(f"cannot write {output}: {output.parent} is not a folder; make it first")
+        raise Refusal(
+            f"cannot write {output}: {output.parent} is not a folder; "
+            "choose another place with --output FILE"
+        )
 
 
 def _title(table: Table) -> str:
