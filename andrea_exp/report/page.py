@@ -106,14 +106,28 @@ def write(output: Path, text: str) -> None:
         Refusal: it cannot be written there.
         DiskFull: there is no room for it.
     """
-    if output.is_dir():
-        raise Refusal(f"cannot write {output}: it is a folder; name a file in it")
+    check_output(output)
     try:
         write_atomically(output, text)
     except OSError as error:
         raise Refusal(
             f"cannot write {output}: {error.strerror}; choose another place with --output FILE"
         ) from error
+
+
+def check_output(output: Path) -> None:
+    """Refuse, before anything takes its time, a place where no file can be.
+
+    Raises:
+        Refusal: it is a folder, or lies in none.
+    """
+    if output.is_dir():
+        raise Refusal(f"cannot write {output}: it is a folder; name a file in it")
+    if not output.parent.is_dir():
+        raise Refusal(
+            f"cannot write {output}: {output.parent} is not a folder; "
+            "choose another place with --output FILE"
+        )
 
 
 def _title(table: Table) -> str:
