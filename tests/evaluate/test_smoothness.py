@@ -50,7 +50,7 @@ def test_only_the_rows_that_training_reads_are_measured():
     assert len(found.controls.iid.row_norms) == 7
     assert found.change == panel(2 * init[:7] + 1 - init[:7])
     assert found.overlap is not None
-    assert found.overlap.k == found.trained.k95
+    assert found.overlap.k == panel(2 * init[:7] + 1).k95
     assert found.row_cosines is not None
     assert found.row_cosines.rows == list(range(7))
 

@@ -51,7 +51,7 @@ def put(
 
 def test_ordered_rows_with_noise_are_told_both(tmp_path: Path) -> None:
     text = words(tmp_path, put())
-    assert "went from −0.020 at init to 0.680, away from 200 shuffles" in text
+    assert "went from \N{MINUS SIGN}0.020 at init to 0.680, away from 200 shuffles" in text
     assert "(largest 0.165, p = 0.005): training gave the rows an order." in text
     assert "Yet d2/d1 is 1.687 (1.736 at init; independent rows have 1.732, the sinusoid" in text
     assert "stays near independent rows, because the noise of single rows dominates" in text
@@ -89,7 +89,7 @@ def test_one_seed_without_order_is_enough_to_show_none(tmp_path: Path) -> None:
 
 def test_the_null_stands_in_the_section_beside_overlap_and_its_chance(single_table: Table) -> None:
     (row,) = rows(smoothness.SECTION.html(single_table), key="smoothness-chance")
-    assert row[2:] == ["−0.004", "0.170", "0.005", "200", "17", "0.250", "0.133"]
+    assert row[2:] == ["\N{MINUS SIGN}0.004", "0.170", "0.005", "200", "17", "0.250", "0.133"]
     assert order_in_words(single_table.completed) in re.sub(
         "<[^>]*>", "", smoothness.SECTION.html(single_table).replace("&#39;", "'")
     )
