@@ -24,8 +24,8 @@ def order_in_words(runs: Sequence[Run]) -> str:
     if not all(run.part("permutation", of=part) for run, part in zip(runs, parts, strict=True)):
         return ""
     ordered = all(_is_ordered(part) for part in parts)
-    rough = _is_rough(parts)
-    return " ".join([_of_cosine(parts, ordered=ordered), _of_ratio(parts, ordered, rough)])
+    cosine = _of_cosine(parts, ordered=ordered)
+    return f"{cosine} {_of_ratio(parts, ordered=ordered, rough=_is_rough(parts))}"
 
 
 def _is_ordered(part: Mapping[str, Any]) -> bool:
@@ -61,7 +61,7 @@ def _of_cosine(parts: Sequence[Mapping[str, Any]], *, ordered: bool) -> str:
     return f"{went}, which does not stand out from {shuffles}: no order is shown."
 
 
-def _of_ratio(parts: Sequence[Mapping[str, Any]], ordered: bool, rough: bool) -> str:  # noqa: FBT001
+def _of_ratio(parts: Sequence[Mapping[str, Any]], *, ordered: bool, rough: bool) -> str:
     own, start = (_mean(parts, state, "d2_over_d1") for state in ("trained", "init"))
     curve = spread([part["controls"]["sinusoid"]["d2_over_d1"] for part in parts]).mean
     beside = f"independent rows have {fixed(INDEPENDENT)}, the sinusoid {fixed(curve)}"

@@ -59,7 +59,7 @@ def _sinusoids(shown: Mapping[str, Run]) -> list[tuple[Sequence[int], Half]]:
 
 def _figure(rows: Sequence[int], half: Half, *, key: str, title: str) -> Markup:
     def paint(axes: "Axes") -> None:
-        span = (rows[0] - 0.5, rows[-1] + 0.5)
+        low, high = rows[0] - 0.5, rows[-1] + 0.5
         axes.grid(visible=False)
         axes.imshow(
             _mirrored(half),
@@ -67,7 +67,7 @@ def _figure(rows: Sequence[int], half: Half, *, key: str, title: str) -> Markup:
             vmin=-1,
             vmax=1,
             interpolation="none",  # as one small picture, which the reader's program enlarges
-            extent=(*span, *reversed(span)),
+            extent=(low, high, high, low),
         )
         axes.set_xlabel("row")
         axes.set_ylabel("row")
