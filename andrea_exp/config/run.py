@@ -38,6 +38,17 @@ class Recipe(Config):
     trainer: TrainerConfig
     evaluation: EvaluationConfig
 
+    def __post_init__(self) -> None:
+        """Check that probes fall on steps that are logged."""
+        super().__post_init__()
+        probe, log = self.evaluation.probe_every_steps, self.trainer.log_every_steps
+        if probe is not None and probe % log:
+            raise Refusal(
+                f"evaluation.probe_every_steps={probe} is no multiple of trainer.log_every_steps="
+                f"{log}, and probes are columns of logged lines; choose {-(-probe // log) * log}, "
+                "or null for none"
+            )
+
 
 @dataclass(kw_only=True, frozen=True)
 class SweepConfig(Config):

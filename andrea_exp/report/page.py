@@ -13,10 +13,13 @@ from andrea_exp.report.format import quantity
 from andrea_exp.report.markup import fragment
 from andrea_exp.report.sections import (
     cost,
+    drift,
     faults,
     lengths,
     positions,
+    probes,
     provenance,
+    row_cosines,
     seeds,
     slots,
     smoothness,
@@ -43,6 +46,9 @@ SECTIONS = (
     positions.SECTION,
     slots.SECTION,
     smoothness.SECTION,
+    row_cosines.SECTION,
+    drift.SECTION,
+    probes.SECTION,
     throughput.SECTION,
     faults.SECTION,
     provenance.SECTION,

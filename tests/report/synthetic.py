@@ -148,9 +148,23 @@ def _metrics(position: str, draw: random.Random, *, steps: int, status: Status) 
             "clipped": 0.1,
             "elapsed_s": step * 0.05,
             "tokens_per_s": 45_000.0,
+            **_probe(position, step=step, loss=end + 3 * math.exp(-step / 60)),
         }
         lines.append(json.dumps(row) + "\n")
     return "".join(lines)
+
+
+def _probe(position: str, *, step: int, loss: float) -> dict[str, float]:
+    if position != "learned":
+        return {"val_loss_nats": loss}
+    done = 1 - math.exp(-step / 80)
+    return {
+        "adjacent_cosine": 0.75 * done,
+        "centred_adjacent_cosine": 0.66 * done,
+        "d2_over_d1": 1.73 - 0.06 * done,
+        "effective_rank": 49 - 45 * done,
+        "val_loss_nats": loss,
+    }
 
 
 def results(position: str, output: str, draw: random.Random) -> dict[str, Any]:
@@ -254,7 +268,8 @@ def _row(factor: float, beyond: str, protocol: str, *, loss: float, rise: float)
 
 
 def _smoothness(position: str, draw: random.Random) -> dict[str, Any]:
-    keys = ("table", "init", "trained", "controls", "drift", "hidden_mean")
+    keys = ("table", "init", "trained", "change", "controls", "permutation", "drift")
+    keys += ("overlap", "row_cosines", "hidden_mean")
     if not SCHEMES[position][4]:
         return dict.fromkeys(keys)
     wave = _panel(lambda lag: 0.5 + 0.45 * math.cos(lag / 9) * math.exp(-lag / 60))
@@ -264,14 +279,37 @@ def _smoothness(position: str, draw: random.Random) -> dict[str, Any]:
         "table": f"{position} rows 0..{T - 1}",
         "init": noise if position == "learned" else wave,
         "trained": own if position == "learned" else wave,
+        "change": own if position == "learned" else None,
         "controls": {
-            "sinusoid": wave,
+            "sinusoid": {**wave, "d2_over_d1": 0.727},
             "iid": noise,
             "shuffled": _panel(lambda lag: 0.18 + 0.02 * math.sin(3 * lag)),
             "random_walk": _panel(lambda lag: math.exp(-lag / 45)),
         },
-        "drift": None,
+        "permutation": {"shuffles": 200, "mean": -0.004, "max": 0.17, "p": 1 / 201},
+        "drift": _drift() if position == "learned" else None,
+        "overlap": {
+            "k": 17,
+            "cosines": [0.5] * 17,
+            "mean_squared_cosine": 0.25,
+            "random": 17 / D,
+        },
+        "row_cosines": {
+            "rows": list(range(0, T, 8)),
+            "trained": [[round(0.7 ** (i - k), 3) for k in range(i + 1)] for i in range(T // 8)],
+            "sinusoid": [[round(math.cos(i - k), 3) for k in range(i + 1)] for i in range(T // 8)],
+        },
         "hidden_mean": None,
+    }
+
+
+def _drift() -> dict[str, Any]:
+    """Of a table of 2T rows."""
+    return {
+        "relative": [1.3 + math.exp(-row / 6) for row in range(T)] + [0.079] * T,
+        "one_minus_cosine": [0.4] * T + [0.0] * T,
+        "decay_floor": 0.079,
+        "first_untrained_row": T,
     }
 
 
@@ -289,5 +327,7 @@ def _panel(cosine: Callable[[float], float]) -> dict[str, Any]:
         "effective_rank": 3.6,
         "k95": 17,
         "high_frequency_energy": 0.31,
+        "translation_invariance": 1.7,
+        "translation_invariance_by_lag": [1.7] * len(cosines),
         "row_norms": [1.0] * T,
     }
