@@ -6,13 +6,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from andrea_exp.evaluate.controls import Controls, controls
+from andrea_exp.evaluate.hidden_states import HiddenMean
 from andrea_exp.evaluate.panel import Panel, panel
 from andrea_exp.position.base import Position
 
 
 @dataclass(kw_only=True, frozen=True)
 class Smoothness:
-    """All None for a scheme without a table."""
+    """All but `hidden_mean` None for a scheme without a table."""
 
     table: str | None
     """Which rows: the scheme, the first and the last one."""
@@ -22,8 +23,8 @@ class Smoothness:
     """Of the trained rows' shape; `shuffled` has the trained rows."""
     drift: None
     """Not measured yet."""
-    hidden_mean: None
-    """Not measured yet."""
+    hidden_mean: HiddenMean | None
+    """Of the states inside the model, for every scheme; None where they were not measured."""
 
 
 def smoothness(
