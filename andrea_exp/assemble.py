@@ -99,7 +99,7 @@ class Run:
         self.check_parts(elsewhere=elsewhere)
         data = self.load_data()
         self._check_sizes(data.vocab, elsewhere=elsewhere)
-        _refusing(lambda: named_pairs(data, self.recipe.evaluation.pairs))
+        named_pairs(data, self.recipe.evaluation.pairs)
 
     def check_parts(self, *, elsewhere: bool = False) -> None:
         """`check` without the data, for one that has been checked with the same.

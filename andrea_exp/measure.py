@@ -39,7 +39,7 @@ def initial(model: Decoder, *, data: Data, recipe: Recipe) -> Initial:
     """Look at a model before it is trained.
 
     Raises:
-        ValueError: a pair of the configuration is not one of tokens.
+        Refusal: a pair of the configuration is not one of tokens.
     """
     looked_at = chosen(data, config=recipe.evaluation)
     return Initial(

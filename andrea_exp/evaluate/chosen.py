@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Integer
 
+from andrea_exp.component import Refusal
 from andrea_exp.data.base import Contrast, Data
 from andrea_exp.data.naming import token_of
 from andrea_exp.evaluate.config import EvaluationConfig
@@ -37,7 +38,7 @@ def chosen(data: Data, *, config: EvaluationConfig) -> Chosen:
     """The data's own pairs, or else those of their most frequent tokens; then the user's.
 
     Raises:
-        ValueError: a text of the user's is not one token; it begins with the key.
+        Refusal: a text of the user's is not one token.
     """
     contrast = data.contrast()
     if contrast is None:
@@ -51,12 +52,12 @@ def named_pairs(data: Data, pairs: Sequence[Sequence[str]]) -> list[tuple[int, i
     """The ids of pairs of texts.
 
     Raises:
-        ValueError: a text is not one token; it begins with the key.
+        Refusal: a text is not one token.
     """
     try:
         return [(token_of(data, first), token_of(data, second)) for first, second in pairs]
     except ValueError as error:
-        raise ValueError(f"evaluation.pairs: {error}") from error
+        raise Refusal(f"evaluation.pairs: {error}") from error
 
 
 def frequent_pairs(tokens: Integer[np.ndarray, " N"], *, count: int) -> tuple[tuple[int, int], ...]:

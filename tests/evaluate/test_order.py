@@ -60,7 +60,8 @@ def by_hand(model: Decoder, *, count: int, seed: int) -> tuple[float, float, flo
         losses.append((-float(plain[target]), -float(moved[target])))
     first, second = np.mean(losses, axis=0)
     rises = [after - before for before, after in losses]
-    return float(np.mean(changes)), first, second, np.std(rises, ddof=1) / math.sqrt(count)
+    error = float(np.std(rises, ddof=1)) / math.sqrt(count)
+    return float(np.mean(changes)), float(first), float(second), error
 
 
 def assert_same(found: Order, expected: tuple[float, float, float, float]):
