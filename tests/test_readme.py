@@ -19,9 +19,13 @@ import andrea_exp
 from andrea_exp.command import DONE
 from andrea_exp.config.request import request
 from andrea_exp.data.grammar import Grammar
+from andrea_exp.evaluate.geometry import ClassContrast, Geometry, TableGeometry
+from andrea_exp.evaluate.hidden_states import HiddenLayer, HiddenMean
 from andrea_exp.evaluate.length_row import Bucket, LengthRow
+from andrea_exp.evaluate.order import Order
 from andrea_exp.evaluate.results import Final, Results
 from andrea_exp.evaluate.slots import SlotLoss
+from andrea_exp.evaluate.smoothness import Smoothness
 from andrea_exp.freeze import freeze_single
 from andrea_exp.position.beyond import Beyond
 from tests.options import CONF
@@ -214,6 +218,15 @@ def test_the_keys_of_results_are_as_described() -> None:
     final = re.findall(r"`final\.(\w+)`", part)
     assert sorted(final) == ["floor_nats", "val_loss_nats"]
     assert set(final) <= {field.name for field in dataclasses.fields(Final)}
+
+
+def test_the_keys_of_what_is_inside_the_model_are_as_described() -> None:
+    part = README[README.index("`smoothness.hidden_mean` has") :].partition("\n\n")[0]
+    records = (Smoothness, HiddenMean, HiddenLayer, Order, Geometry, TableGeometry, ClassContrast)
+    known = {field.name for record in records for field in dataclasses.fields(record)}
+    named = set(re.findall(r"`(?:smoothness\.)?(\w+)`", part)) - {"embedding", "head"}
+    assert len(named) > 15
+    assert named <= known | {"order", "geometry"}
 
 
 def table_below(head: str) -> Iterator[list[str]]:
