@@ -111,8 +111,9 @@ class Moments:
     def add(self, states: Float[Tensor, "B T D"]) -> None:
         """Count further windows."""
         self._count += len(states)
-        self._sum += states.sum(dim=0, dtype=torch.float64)
-        self._squares += states.square().sum(dtype=torch.float64)
+        exact = states.double()
+        self._sum += exact.sum(dim=0)
+        self._squares += exact.flatten().dot(exact.flatten())
 
     def record(self, layer: str) -> HiddenLayer:
         """What the sums say."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy import stats
+from scipy import stats  # pyright: ignore[reportMissingTypeStubs]
 
 from andrea_exp.report.page import page, read
 from andrea_exp.report.sections import geometry, hidden, order
