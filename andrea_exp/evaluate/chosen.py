@@ -12,6 +12,8 @@ from andrea_exp.data.base import Contrast, Data
 from andrea_exp.data.naming import token_of
 from andrea_exp.evaluate.config import EvaluationConfig
 
+_CHUNK = 2**20
+
 
 class Chosen(NamedTuple):
     """What is looked at in a table of token rows."""
@@ -42,7 +44,7 @@ def chosen(data: Data, *, config: EvaluationConfig) -> Chosen:
     """
     contrast = data.contrast()
     if contrast is None:
-        own = frequent_pairs(data.validation(), count=config.frequent_tokens)
+        own = frequent_pairs(data.validation(), vocab=data.vocab, count=config.frequent_tokens)
     else:
         own = contrast.pairs
     return Chosen(tuple(dict.fromkeys([*own, *named_pairs(data, config.pairs)])), contrast)
@@ -60,8 +62,15 @@ def named_pairs(data: Data, pairs: Sequence[Sequence[str]]) -> list[tuple[int, i
         raise Refusal(f"evaluation.pairs: {error}") from error
 
 
-def frequent_pairs(tokens: Integer[np.ndarray, " N"], *, count: int) -> tuple[tuple[int, int], ...]:
-    """The pairs among the `count` most frequent tokens, the lower id first among equals."""
-    ids, times = np.unique(tokens, return_counts=True)
-    most = ids[np.argsort(-times, kind="stable")[:count]]
-    return tuple(combinations(most.tolist(), 2))
+def frequent_pairs(
+    tokens: Integer[np.ndarray, " N"], *, vocab: int, count: int
+) -> tuple[tuple[int, int], ...]:
+    """The pairs among the `count` most frequent tokens, the lower id first among equals.
+
+    Tokens are counted in chunks, since they may be those of a large file.
+    """
+    times = np.zeros(vocab, dtype=np.int64)
+    for start in range(0, len(tokens), _CHUNK):
+        times += np.bincount(tokens[start : start + _CHUNK], minlength=vocab)
+    most = np.argsort(-times, kind="stable")[:count]
+    return tuple(combinations(most[times[most] > 0].tolist(), 2))

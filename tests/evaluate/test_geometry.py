@@ -181,8 +181,12 @@ def test_pairs_of_the_data_come_first_and_the_users_after_them():
 
 def test_data_without_pairs_of_their_own_are_shown_by_their_most_frequent_tokens():
     tokens = np.array([7, 3, 3, 9, 9, 1, 5, 5, 5])
-    assert frequent_pairs(tokens, count=3) == ((5, 3), (5, 9), (3, 9))
-    assert frequent_pairs(tokens, count=1) == frequent_pairs(tokens, count=0) == ()
+    assert frequent_pairs(tokens, vocab=11, count=3) == ((5, 3), (5, 9), (3, 9))
+    assert frequent_pairs(tokens, vocab=11, count=1) == ()
+    assert frequent_pairs(tokens, vocab=11, count=0) == ()
+    assert len(frequent_pairs(tokens, vocab=11, count=9)) == 10  # five ids occur
+    many = np.repeat(tokens.astype(np.uint16), 300_000)
+    assert frequent_pairs(many, vocab=11, count=3) == ((5, 3), (5, 9), (3, 9))
     noise = NoiseConfig(name="noise", batch_size=3, vocab=45, validation_tokens=900)
     data = noise.load(tokenizer=None, context=7)
     assert chosen(data, config=config(frequent_tokens=0)) == Chosen((), None)
