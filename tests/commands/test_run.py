@@ -45,7 +45,7 @@ COST = {
 LENGTH = {
     *("length", "factor", "protocol", "stride", "beyond", "status", "reason", "loss_nats"),
     *("tail_loss_nats", "rise_nats", "rise_se", "accuracy", "exact_match", "tokens_scored"),
-    *("per_position", "floor_nats"),
+    *("per_position", "floor_nats", "loss_se"),
 }
 PANEL = {
     *("adjacent_cosine", "centred_adjacent_cosine", "cosine_by_lag", "centred_cosine_by_lag"),
