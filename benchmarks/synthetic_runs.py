@@ -1,4 +1,4 @@
-"""Run directories with plausible numbers, made without training: what the report's tests read."""
+"""Run directories with plausible numbers, made without training: for tests and benchmarks."""
 
 import json
 import math
@@ -83,8 +83,7 @@ def make_run(
 
 
 def make_sweep(parent: Path) -> Path:
-    """5 schemes x 2 outputs x 2 seeds, of which one failed, one became NaN, and one lost its
-    results."""
+    """5 schemes x 2 outputs x 2 seeds, of which four left no results, each for another reason."""
     special = {
         ("rope", "untied", 1): Status.failed,
         ("none", "tied", 0): Status.nan,
@@ -168,6 +167,7 @@ def _probe(position: str, *, step: int, loss: float) -> dict[str, float]:
 
 
 def results(position: str, output: str, draw: random.Random) -> dict[str, Any]:
+    """The content of `results.json`."""
     loss = SCHEMES[position][1] + draw.gauss(0, 0.008)
     return {
         "schema": 1,
