@@ -66,12 +66,12 @@ def _getter(column: str, *, factor: float) -> Callable[[Policy], dict[int | None
 def _every_seed(found: Sequence[Policy], measures: Sequence[Measure]) -> Markup:
     rows: list[Sequence[Cell]] = []
     for policy in found:
-        values = [measure.by_seed(policy) for measure in measures]
+        values = [
+            None if policy.refused(factor=measure.factor) else measure.by_seed(policy)
+            for measure in measures
+        ]
         for seed in policy.rows.get_column("seed").unique(maintain_order=True):
-            cells = [
-                "refused" if policy.refused(factor=measure.factor) else fixed(value.get(seed))
-                for measure, value in zip(measures, values, strict=True)
-            ]
+            cells = ["refused" if value is None else fixed(value.get(seed)) for value in values]
             rows.append([policy.arm, policy.beyond, str(seed), *cells])
     return data_table(
         key="seeds-every",
