@@ -42,10 +42,9 @@ def _run_one(overrides: list[str]) -> int:
     composed = compose(overrides)
     if composed.grid:
         keys = " and ".join(composed.grid)
-        raise Refusal(
-            f"experiment={composed.choices['experiment']} is a grid over {keys}: "
-            "add -m to run it as a sweep"
-        )
+        experiment = composed.choices["experiment"]
+        asked = f"experiment={experiment}" if experiment else f"seeds={composed.values['seeds']}"
+        raise Refusal(f"{asked} is a grid over {keys}: add -m to run it as a sweep")
     from andrea_exp.config.request import typed
     from andrea_exp.execution import execute_single
     from andrea_exp.freeze import freeze_single, resumable

@@ -22,6 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--tensor", metavar="NAME", help="which table, if the file has several")
     parser.add_argument("--rows", type=int, metavar="N", help="only the first N rows")
     parser.add_argument("--seed", type=int, default=0, help="of the random controls")
+    parser.add_argument("--shuffles", type=int, default=200, metavar="N", help="random orders")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args(argv)
     return finish(lambda: _answer(arguments))
@@ -36,6 +37,7 @@ def _answer(arguments: argparse.Namespace) -> int:
     from andrea_exp.component import Refusal
     from andrea_exp.evaluate.controls import controls
     from andrea_exp.evaluate.panel import panel
+    from andrea_exp.evaluate.permutation import permutation
     from andrea_exp.record.directory import RunDirectory
     from andrea_exp.record.weights import WeightsFile
     from andrea_exp.report import terminal
@@ -47,6 +49,8 @@ def _answer(arguments: argparse.Namespace) -> int:
         trained = run.config().config["model"]["context"]
         rows = trained if rows is None else rows  # later rows were never trained
     name, table = WeightsFile(path).table(arguments.tensor)
+    if arguments.shuffles < 1:
+        raise Refusal(f"--shuffles {arguments.shuffles}: a null needs at least 1 random order")
     if rows is not None and rows < 3:
         raise Refusal(f"--rows {rows}: a panel needs at least 3 rows")
     table = table[:rows]
@@ -54,12 +58,15 @@ def _answer(arguments: argparse.Namespace) -> int:
         raise Refusal(f"{path}: {name} has numbers that are not finite")
     measured = asdict(panel(table))
     beside = asdict(controls(table, seed=arguments.seed))
+    null = asdict(permutation(table, shuffles=arguments.shuffles, seed=arguments.seed))
     if arguments.json:
-        shape = list(table.shape)
-        print(json.dumps({"tensor": name, "shape": shape, "panel": measured, "controls": beside}))
+        found = {"panel": measured, "controls": beside, "permutation": null}
+        print(json.dumps({"tensor": name, "shape": list(table.shape), **found}))
         return DONE
     print(f"{name} of {path}: {table.shape[0]} rows of {table.shape[1]}\n")
-    Console(highlight=False).print(terminal.panels("", {"these rows": measured}, beside))
+    console = Console(highlight=False)
+    console.print(terminal.panels("", {"these rows": measured}, beside))
+    console.print(terminal.order(measured, beside, null))
     return DONE
 
 

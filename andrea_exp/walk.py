@@ -17,6 +17,7 @@ from andrea_exp.atomic import replacing, write_atomically
 from andrea_exp.config.catalogue import conf_directory
 from andrea_exp.config.frozen import thaw
 from andrea_exp.data.base import Data
+from andrea_exp.evaluate.probe import Probe
 from andrea_exp.evaluate.results import Results, Throughput
 from andrea_exp.logger.base import Labels, Logger
 from andrea_exp.measure import measure, position_rows
@@ -140,6 +141,7 @@ class Walk:
             seed=recipe.seed,
             checkpoints=self._directory.checkpoints,
             sink=sink,
+            probe=Probe(model, data.validation(), config=recipe.evaluation),
             stamp={
                 "recipe": self._frozen.recipe_hash,
                 "data": data.fingerprint,

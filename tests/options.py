@@ -43,8 +43,10 @@ def values(group: str, option: str) -> dict[str, Any]:
 
 @functools.cache
 def _values(group: str, option: str) -> Mapping[str, Any]:
+    # An evaluation takes a value from the trainer.
+    beside = [] if group == "trainer" else ["+trainer=standard"]
     with hydra_ready():
-        node: Any = compose(overrides=[f"+{group}={option}"])
+        node: Any = compose(overrides=[*beside, f"+{group}={option}"])
     for key in group.split("/"):
         node = node[key]
     plain: Any = OmegaConf.to_container(node, resolve=True)

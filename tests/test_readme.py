@@ -19,9 +19,15 @@ import andrea_exp
 from andrea_exp.command import DONE
 from andrea_exp.config.request import request
 from andrea_exp.data.grammar import Grammar
+from andrea_exp.evaluate.config import EvaluationConfig
+from andrea_exp.evaluate.drift import Drift
 from andrea_exp.evaluate.length_row import Bucket, LengthRow
+from andrea_exp.evaluate.overlap import Overlap
+from andrea_exp.evaluate.permutation import Permutation
+from andrea_exp.evaluate.probe import headline
 from andrea_exp.evaluate.results import Final, Results
 from andrea_exp.evaluate.slots import SlotLoss
+from andrea_exp.evaluate.smoothness import Smoothness
 from andrea_exp.freeze import freeze_single
 from andrea_exp.position.beyond import Beyond
 from tests.options import CONF
@@ -214,6 +220,22 @@ def test_the_keys_of_results_are_as_described() -> None:
     final = re.findall(r"`final\.(\w+)`", part)
     assert sorted(final) == ["floor_nats", "val_loss_nats"]
     assert set(final) <= {field.name for field in dataclasses.fields(Final)}
+
+
+def test_the_keys_of_smoothness_and_of_probes_are_as_described() -> None:
+    part = README[README.index("`smoothness` has a panel") :].partition("In `metrics.jsonl`")[0]
+    for record in (Permutation, Drift, Overlap):
+        named = [field.name for field in dataclasses.fields(record)]
+        absent = [name for name in named if f"`{name}`" not in part]
+        assert absent in ([], ["shuffles"], ["cosines"])
+    assert {"init", "trained", "change", "permutation", "drift", "overlap", "row_cosines"} <= {
+        *re.findall(r"`(\w+)`", part)
+    } & {field.name for field in dataclasses.fields(Smoothness)}
+    probes = README[README.index("In `metrics.jsonl`") :].partition("\n\n")[0]
+    for name in (*headline(torch.eye(4)), "val_loss_nats"):
+        assert f"`{name}`" in probes
+    for name in re.findall(r"`evaluation\.(\w+)`", part + probes):
+        assert name in {field.name for field in dataclasses.fields(EvaluationConfig)}
 
 
 def table_below(head: str) -> Iterator[list[str]]:

@@ -9,9 +9,10 @@ from typing import Any
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
-from omegaconf import OmegaConf, open_dict
+from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from andrea_exp.component import Refusal
@@ -29,8 +30,8 @@ class Composed:
     """Group -> chosen option, as it was written."""
     overrides: Sequence[str]
     """What the command line said beyond the defaults."""
-    grid: Mapping[str, str]
-    """What an experiment sweeps over."""
+    grid: Mapping[str, Sequence[str]]
+    """What an experiment sweeps over: key -> values, its seeds among them."""
 
     def speaks_of(self, group: str) -> bool:
         """Whether the command line speaks of this group or of a key inside."""
@@ -78,6 +79,7 @@ def compose_ready(overrides: Sequence[str]) -> Composed:
         refuse_other_keys(overrides)
         config = hydra_compose(ROOT_FILE, overrides=list(overrides), return_hydra_config=True)
         hydra = config.hydra
+        grid = {key: _values_of(key, words) for key, words in experiment_grid(config).items()}
         with open_dict(config):
             del config["hydra"]
         values = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
@@ -95,5 +97,19 @@ def compose_ready(overrides: Sequence[str]) -> Composed:
         values={str(key): value for key, value in values.items()},
         choices=dict(sorted(choices.items())),
         overrides=list(hydra.overrides.task),
-        grid=dict(hydra.sweeper.get("params") or {}),
+        grid=grid,
     )
+
+
+def experiment_grid(config: DictConfig) -> dict[str, str]:
+    """What an experiment sweeps over, as words of the command line; its planned seeds are part."""
+    grid = dict(config.hydra.sweeper.get("params") or {})
+    seeds = {"seed": ",".join(str(seed) for seed in config.seeds)} if config.seeds else {}
+    return grid | seeds
+
+
+def _values_of(key: str, words: str) -> list[str]:
+    override = OverridesParser.create().parse_override(f"{key}={words}")
+    if override.is_discrete_sweep():
+        return [str(value) for value in override.sweep_string_iterator()]
+    return [words]

@@ -89,14 +89,23 @@ def _fill(cls: type[C], values: object, *, path: str) -> C:
         if node is None:
             leaves[key] = value
         else:
-            optional = value is None and type(None) in typing.get_args(hints[key])
             below = f"{path}.{key}" if path else key
-            nodes[key] = None if optional else _fill(node, value, path=below)
+            nodes[key] = _filled(node, hints[key], value, path=below)
     try:
         typed = _typed({key: hints[key] for key in leaves}, leaves)
         return cls(**typed, **nodes)
     except ValueError as error:
         raise Refusal(f"{path}.{error}" if path else str(error)) from error
+
+
+def _filled(node: type[Config], hint: Any, value: object, *, path: str) -> object:
+    """What stands at a key whose type holds a configuration class: one, None, or a list of some."""
+    if _is_list(hint):
+        if not isinstance(value, list):
+            raise Refusal(f"{path} must be a list, got {value!r}")
+        return [_fill(node, each, path=f"{path}[{index}]") for index, each in enumerate(value)]
+    optional = value is None and type(None) in typing.get_args(hint)
+    return None if optional else _fill(node, value, path=path)
 
 
 def _typed(hints: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
+from andrea_exp.claims.registration import claims_hash
 from andrea_exp.component import Config, OptionConfig
 from andrea_exp.config.door import open_door, recipe_values
 from andrea_exp.config.request import Request
@@ -25,7 +26,12 @@ def freeze(request: Request) -> FrozenConfig:
     """What a run directory is made with; home directory as `~`, secrets masked."""
     exact, shown = _values(request.config, text=str), _values(request.config, text=redact)
     chosen = {group: name for group, name in request.composed.choices.items() if name is not None}
-    return FrozenConfig(recipe_hash=recipe_hash(exact), choices=chosen, config=shown)
+    return FrozenConfig(
+        recipe_hash=recipe_hash(exact),
+        choices=chosen,
+        config=shown,
+        claims_hash=claims_hash(shown),
+    )
 
 
 def _values(config: RunConfig, *, text: Callable[[str], str]) -> dict[str, Any]:

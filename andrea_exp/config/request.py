@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from andrea_exp.component import Refusal, path_fields
+from andrea_exp.config.claimed import check_claims
 from andrea_exp.config.compose import Composed, compose
 from andrea_exp.config.door import open_door, option_class
 from andrea_exp.config.run import RunConfig
@@ -42,7 +43,9 @@ def typed(composed: Composed) -> Request:
         for key, value in settled.values["data"].items()
     }
     settled = replace(settled, values={**settled.values, "data": data})
-    return Request(composed=settled, config=open_door(settled.values))
+    config = open_door(settled.values)
+    check_claims(config, grid=settled.grid, values=settled.values)
+    return Request(composed=settled, config=config)
 
 
 def _absolute(value: object) -> object:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from andrea_exp.claims.config import ClaimConfig
 from andrea_exp.component import Config, Refusal, between
 from andrea_exp.data.base import DataConfig
 from andrea_exp.embedding.base import EmbeddingConfig
@@ -37,6 +38,17 @@ class Recipe(Config):
     trainer: TrainerConfig
     evaluation: EvaluationConfig
 
+    def __post_init__(self) -> None:
+        """Check that probes fall on steps that are logged."""
+        super().__post_init__()
+        probe, log = self.evaluation.probe_every_steps, self.trainer.log_every_steps
+        if probe is not None and probe % log:
+            raise Refusal(
+                f"evaluation.probe_every_steps={probe} is no multiple of trainer.log_every_steps="
+                f"{log}, and probes are columns of logged lines; choose {-(-probe // log) * log}, "
+                "or null for none"
+            )
+
 
 @dataclass(kw_only=True, frozen=True)
 class SweepConfig(Config):
@@ -62,6 +74,10 @@ class Running(Config):
     """In a sweep, train every job anew, beside what is there; a single run always is new."""
     question: str | None
     """What an experiment asks."""
+    seeds: list[int] = field(metadata=between(0, LARGEST_SEED))
+    """Seeds that an experiment plans to run; others are exploratory."""
+    claims: list[ClaimConfig]
+    """What an experiment claims before its runs."""
     runtime: RuntimeConfig
     logger: LoggerConfig
     sweep: SweepConfig
@@ -71,6 +87,13 @@ class Running(Config):
         super().__post_init__()
         if self.resume and self.rerun:
             raise ValueError("resume=true goes on with a run and rerun=true starts anew; give one")
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError(f"seeds={self.seeds} names a seed twice; name each once")
+        names = [claim.name for claim in self.claims]
+        if len(set(names)) < len(names):
+            raise ValueError(f"claims have a name of their own each, got {', '.join(names)}")
+        if self.claims and not self.seeds:
+            raise ValueError("seeds must name those that the claims were written for, got []")
         if not self.name or self.name.startswith(".") or set(self.name) & set("/\\\0"):
             raise ValueError(
                 f"name must be a folder's name without a slash or a leading dot, got {self.name!r}"

@@ -26,6 +26,14 @@ class EvaluationConfig(Config):
     """Places where a window of every length ends, for the tail loss and its rise past T."""
     position_buckets: int = field(metadata=at_least(1))
     """Buckets of loss by position per length T."""
+    shuffles: int = field(metadata=at_least(200))
+    """Random orders of the position rows that their smoothness is compared with."""
+    probe_every_steps: int | None = field(metadata=at_least(1))
+    """Optimizer steps between two probes of the model while it trains, whose columns go to the
+    lines of metrics.jsonl; a multiple of trainer.log_every_steps. null: never."""
+    probe_targets: int = field(metadata=at_least(1))
+    """Validation targets of a probe's loss, the same in each, by block at T; all there are, if the
+    text has fewer."""
     batch_tokens: int = field(metadata=at_least(1))
     """Most tokens in one forward pass."""
 

@@ -42,6 +42,9 @@ class LengthRow:
     """Why the length was refused."""
     loss_nats: float | None = None
     """Mean loss of the scored targets."""
+    loss_se: float | None = None
+    """Standard error of it, over windows: what another text would change, not another seed. None
+    with fewer than two windows."""
     floor_nats: float | None = None
     """The same of the best possible predictor that sees the same windows; None if unknown."""
     tail_loss_nats: float | None = None
@@ -71,11 +74,26 @@ class LengthRow:
         return replace(
             self,
             loss_nats=float(scores.nats.double().mean()),
+            loss_se=error_over_windows(scores),
             floor_nats=None if floor is None else float(floor.mean()),
             accuracy=float(scores.hits.double().mean()),
             tokens_scored=len(scores.nats),
             per_position=buckets(scores, width=bucket, floor=floor),
         )
+
+
+def error_over_windows(scores: Scores) -> float | None:
+    """Standard error of the mean loss, in nats, for windows that are independent of each other.
+
+    Targets inside one window are not: sums over windows are the units.
+    """
+    starts = scores.place.diff(prepend=scores.place.new_tensor([scores.place[0] + 1])) < 1
+    windows = int(starts.sum())
+    if windows < 2:
+        return None
+    nats = scores.nats.double()
+    sums = (starts.cumsum(dim=0) - 1).bincount(weights=nats - nats.mean())
+    return float((sums.square().sum() * windows / (windows - 1)).sqrt() / len(nats))
 
 
 def buckets(

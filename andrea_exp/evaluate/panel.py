@@ -6,13 +6,17 @@ mean raises them (rows in random order), and so does a random walk. Centring rem
 """
 
 from dataclasses import dataclass
+from statistics import fmean
 
 import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
+from andrea_exp.evaluate.cosine import centred, mean_cosine, unit
+from andrea_exp.evaluate.translation import translation_ratios
+
 LAGS = 128
-"""Most lags of `cosine_by_lag`."""
+"""Most lags of the measures by lag."""
 
 
 @dataclass(kw_only=True, frozen=True)
@@ -41,6 +45,11 @@ class Panel:
     """How many of them hold 95 % of sum s^2."""
     high_frequency_energy: float | None
     """Share of the centred columns' power spectrum along p in the upper half of its bins."""
+    translation_invariance: float | None
+    """Mean of the next list. 0: <e_p, e_q> is a function of q - p, as for a sinusoid."""
+    translation_invariance_by_lag: list[float]
+    """Variance over p of <e_p, e_(p+k)> over the variance of the lags' means, for the lags k of
+    `cosine_by_lag`; empty where those means do not differ."""
     row_norms: list[float]
     """Norm of each row."""
 
@@ -55,25 +64,40 @@ def panel(rows: Float[Tensor, "M D"]) -> Panel:
     norms = exact.norm(dim=1)
     if len(exact) < 3 or not exact.isfinite().all():
         return _undefined(norms)
-    centred = _centred(exact)
+    about = centred(exact)
     step = exact.diff(dim=0).norm(dim=1).mean()
     turn = exact.diff(n=2, dim=0).norm(dim=1).mean()
     lags = range(1, min(len(exact) // 2, LAGS) + 1)
-    energy = _energy(centred)
+    plain, relative = unit(exact), unit(about)
+    energy = _energy(about)
+    ratios = translation_ratios(exact, lags=lags) or []
     return Panel(
-        adjacent_cosine=_mean_cosine(exact, lag=1),
-        centred_adjacent_cosine=_mean_cosine(centred, lag=1),
-        cosine_by_lag=[_mean_cosine(exact, lag=lag) for lag in lags],
-        centred_cosine_by_lag=[_mean_cosine(centred, lag=lag) for lag in lags],
+        adjacent_cosine=mean_cosine(plain, lag=1),
+        centred_adjacent_cosine=mean_cosine(relative, lag=1),
+        cosine_by_lag=[mean_cosine(plain, lag=lag) for lag in lags],
+        centred_cosine_by_lag=[mean_cosine(relative, lag=lag) for lag in lags],
         d1=_ratio(step, norms.mean()),
-        d1_centred=_ratio(step, centred.norm(dim=1).mean()),
+        d1_centred=_ratio(step, about.norm(dim=1).mean()),
         d2=_ratio(turn, norms.mean()),
         d2_over_d1=_ratio(turn, step),
-        effective_rank=None if energy is None else float(torch.special.entr(energy).sum().exp()),
+        effective_rank=_spread(energy),
         k95=None if energy is None else int((energy.cumsum(0) < 0.95).sum()) + 1,
-        high_frequency_energy=_high_frequency_share(centred),
+        high_frequency_energy=_high_frequency_share(about),
+        translation_invariance=fmean(ratios) if ratios else None,
+        translation_invariance_by_lag=ratios,
         row_norms=norms.tolist(),
     )
+
+
+def d2_over_d1(rows: Float64[Tensor, "M D"]) -> float | None:
+    """`Panel.d2_over_d1` of at least three rows."""
+    turn = rows.diff(n=2, dim=0).norm(dim=1).mean()
+    return _ratio(turn, rows.diff(dim=0).norm(dim=1).mean())
+
+
+def effective_rank(rows: Float64[Tensor, "M D"]) -> float | None:
+    """`Panel.effective_rank` of finite rows."""
+    return _spread(_energy(centred(rows)))
 
 
 def _undefined(norms: Float64[Tensor, " M"]) -> Panel:
@@ -89,34 +113,27 @@ def _undefined(norms: Float64[Tensor, " M"]) -> Panel:
         effective_rank=None,
         k95=None,
         high_frequency_energy=None,
+        translation_invariance=None,
+        translation_invariance_by_lag=[],
         row_norms=norms.tolist(),
     )
-
-
-def _centred(rows: Float64[Tensor, "M D"]) -> Float64[Tensor, "M D"]:
-    """Rows minus their mean; exactly zero where only rounding is left of equal rows."""
-    centred = rows - rows.mean(dim=0)
-    return torch.zeros_like(rows) if centred.norm() <= 1e-12 * rows.norm() else centred
-
-
-def _mean_cosine(rows: Float64[Tensor, "M D"], *, lag: int) -> float | None:
-    """Mean over the pairs of rows that both have a direction."""
-    unit = rows / rows.norm(dim=1, keepdim=True)
-    cosines = (unit[:-lag] * unit[lag:]).sum(dim=1)
-    defined = cosines[cosines.isfinite()]
-    return float(defined.mean()) if len(defined) else None
 
 
 def _ratio(part: Float64[Tensor, ""], whole: Float64[Tensor, ""]) -> float | None:
     return float(part / whole) if whole > 0 else None
 
 
-def _energy(centred: Float64[Tensor, "M D"]) -> Float64[Tensor, " K"] | None:
+def _energy(about: Float64[Tensor, "M D"]) -> Float64[Tensor, " K"] | None:
     """Share of each singular direction, largest first."""
-    squares = torch.linalg.svdvals(centred).square()
+    squares = torch.linalg.svdvals(about).square()
     return squares / squares.sum() if squares.sum() > 0 else None
 
 
-def _high_frequency_share(centred: Float64[Tensor, "M D"]) -> float | None:
-    power = torch.fft.rfft(centred, dim=0).abs().square().sum(dim=1)
+def _spread(energy: Float64[Tensor, " K"] | None) -> float | None:
+    """Perplexity of the shares: exp of their entropy."""
+    return None if energy is None else float(torch.special.entr(energy).sum().exp())
+
+
+def _high_frequency_share(about: Float64[Tensor, "M D"]) -> float | None:
+    power = torch.fft.rfft(about, dim=0).abs().square().sum(dim=1)
     return _ratio(power[len(power) // 2 :].sum(), power.sum())

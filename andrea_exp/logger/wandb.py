@@ -145,6 +145,9 @@ class WandbLogger(Logger):
 
     @override
     def finish(self, summary: Mapping[str, float | int | None], *, failed: bool) -> None:
+        if self._step is not None:
+            # W&B holds the last row back, and its columns would replace final numbers of one name.
+            self._run.log({}, step=self._step, commit=True)
         self._run.summary.update(dict(summary))
         try:
             self._run.finish(exit_code=1 if failed else 0)

@@ -1,5 +1,6 @@
 """Adam with decoupled weight decay, Loshchilov and Hutter 2019 (arXiv:1711.05101)."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import final
@@ -9,7 +10,7 @@ from typing_extensions import override
 
 from andrea_exp.component import above, fraction_below_one
 from andrea_exp.optimizer.base import OptimizerConfig
-from andrea_exp.optimizer.groups import Group
+from andrea_exp.optimizer.groups import Group, Kind
 
 
 @final
@@ -31,6 +32,11 @@ class AdamwConfig(OptimizerConfig):
     @override
     def moments(self) -> int:
         return 2
+
+    @override
+    def kept(self, kind: Kind, *, max_steps: int) -> float:
+        decay = self.decay(kind)
+        return math.prod(1 - rate * decay for rate in self.rates(max_steps))
 
     @override
     def build(self, groups: Sequence[Group]) -> optim.Optimizer:

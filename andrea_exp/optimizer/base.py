@@ -1,7 +1,7 @@
 """What an optimizer option offers: torch's optimizer over named groups, and a rate schedule."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,21 @@ class OptimizerConfig(OptionConfig, ABC):
     @abstractmethod
     def build(self, groups: Sequence[Group]) -> optim.Optimizer:
         """The optimizer over these groups, at the peak learning rate."""
+
+    @abstractmethod
+    def kept(self, kind: Kind, *, max_steps: int) -> float:
+        """Factor that decay leaves of a parameter of this kind that never has a gradient.
+
+        In exact arithmetic, over a whole training of `max_steps` steps.
+        """
+
+    def rate(self, step: int, *, max_steps: int) -> float:
+        """Learning rate at `step` of 0..max_steps-1."""
+        return self.lr * self.schedule.multiple(step, max_steps=max_steps)
+
+    def rates(self, max_steps: int) -> Iterator[float]:
+        """The learning rates of a whole training."""
+        return (self.rate(step, max_steps=max_steps) for step in range(max_steps))
 
     def decay(self, kind: Kind) -> float:
         """Weight decay of a group."""

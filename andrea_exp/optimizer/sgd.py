@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from andrea_exp.component import fraction_below_one
 from andrea_exp.optimizer.base import OptimizerConfig
-from andrea_exp.optimizer.groups import Group
+from andrea_exp.optimizer.groups import Group, Kind
 
 
 @final
@@ -27,6 +27,14 @@ class SgdConfig(OptimizerConfig):
     @override
     def moments(self) -> int:
         return 1 if self.momentum > 0 else 0
+
+    @override
+    def kept(self, kind: Kind, *, max_steps: int) -> float:
+        decay, left, velocity = self.decay(kind), 1.0, 0.0
+        for rate in self.rates(max_steps):
+            velocity = self.momentum * velocity + decay * left
+            left -= rate * velocity
+        return left
 
     @override
     def build(self, groups: Sequence[Group]) -> optim.Optimizer:

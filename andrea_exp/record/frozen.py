@@ -26,12 +26,15 @@ class FrozenConfig:
     """Group -> option, under the names of the files in `conf/`."""
     config: dict[str, Any]
     """Every resolved value, nested by group."""
+    claims_hash: str | None = None
+    """Hash of the experiment's claims and their seeds as they were then; None without any."""
 
     def text(self) -> str:
         """The file's content."""
         content = {
             "schema": SCHEMA,
             "recipe_hash": self.recipe_hash,
+            "claims_hash": self.claims_hash,
             "choices": self.choices,
             "config": self.config,
         }
@@ -63,6 +66,7 @@ class FrozenConfig:
                 recipe_hash=content["recipe_hash"],
                 choices=content["choices"],
                 config=content["config"],
+                claims_hash=content.get("claims_hash"),
             )
         except KeyError as error:
             raise Refusal(f"{source} lacks {error}") from error

@@ -27,6 +27,8 @@ class RunRecord:
     name: str
     """Name of the directory: the job."""
     recipe_hash: str
+    claims_hash: str | None
+    """Of the claims that the experiment made when the run was frozen."""
     choices: dict[str, str]
     """Group -> option."""
     config: dict[str, Any]
@@ -119,6 +121,7 @@ def load(run: RunDirectory) -> RunRecord:
         path=run.path,
         name=_name(run),
         recipe_hash=frozen.recipe_hash,
+        claims_hash=frozen.claims_hash,
         choices=frozen.choices,
         config=frozen.config,
         manifest=run.manifest(),

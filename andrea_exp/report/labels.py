@@ -7,7 +7,18 @@ from andrea_exp.record.reader import RunRecord
 
 ALWAYS = ("system", "position", "output")
 """Groups that are named whenever runs differ in them: what the laboratory is about."""
-NOT_RECIPE = ("name", "outputs", "resume", "rerun", "question", "runtime", "logger", "sweep")
+NOT_RECIPE = (
+    "name",
+    "outputs",
+    "resume",
+    "rerun",
+    "question",
+    "seeds",
+    "claims",
+    "runtime",
+    "logger",
+    "sweep",
+)
 """Keys and groups of the configuration that do not decide a result."""
 
 

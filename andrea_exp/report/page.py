@@ -13,17 +13,22 @@ from andrea_exp.report.format import quantity
 from andrea_exp.report.markup import fragment
 from andrea_exp.report.sections import (
     cost,
+    drift,
     faults,
     lengths,
     positions,
+    probes,
     provenance,
+    row_cosines,
     seeds,
     slots,
     smoothness,
     summary,
     tails,
+    tasks,
     throughput,
     training,
+    verdicts,
 )
 from andrea_exp.report.table import Table, table_of
 
@@ -31,14 +36,19 @@ _LOG = logging.getLogger(__name__)
 
 SECTIONS = (
     summary.SECTION,
+    verdicts.SECTION,
     cost.SECTION,
     training.SECTION,
     lengths.SECTION,
     tails.SECTION,
     seeds.SECTION,
+    tasks.SECTION,
     positions.SECTION,
     slots.SECTION,
     smoothness.SECTION,
+    row_cosines.SECTION,
+    drift.SECTION,
+    probes.SECTION,
     throughput.SECTION,
     faults.SECTION,
     provenance.SECTION,
@@ -104,14 +114,28 @@ def write(output: Path, text: str) -> None:
         Refusal: it cannot be written there.
         DiskFull: there is no room for it.
     """
-    if output.is_dir():
-        raise Refusal(f"cannot write {output}: it is a folder; name a file in it")
+    check_output(output)
     try:
         write_atomically(output, text)
     except OSError as error:
         raise Refusal(
             f"cannot write {output}: {error.strerror}; choose another place with --output FILE"
         ) from error
+
+
+def check_output(output: Path) -> None:
+    """Refuse, before anything takes its time, a place where no file can be.
+
+    Raises:
+        Refusal: it is a folder, or lies in none.
+    """
+    if output.is_dir():
+        raise Refusal(f"cannot write {output}: it is a folder; name a file in it")
+    if not output.parent.is_dir():
+        raise Refusal(
+            f"cannot write {output}: {output.parent} is not a folder; "
+            "choose another place with --output FILE"
+        )
 
 
 def _title(table: Table) -> str:

@@ -29,6 +29,7 @@ LENGTHS = pl.Schema(
         "status": pl.String,
         "reason": pl.String,
         "loss_nats": pl.Float64,
+        "loss_se": pl.Float64,
         "floor_nats": pl.Float64,
         "tail_loss_nats": pl.Float64,
         "rise_nats": pl.Float64,

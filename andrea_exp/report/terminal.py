@@ -143,3 +143,27 @@ def panels(
     for name, panel in {**tables, **beside}.items():
         grid.add_row(name, *(measure.of([panel]) for measure in shown))
     return grid
+
+
+def order(
+    panel: Mapping[str, Any], controls: Mapping[str, Any], null: Mapping[str, Any]
+) -> RenderableType:
+    """Two sentences below the panels: rows beside their own shuffles, and translation.
+
+    Args:
+        panel: of the rows.
+        controls: the panels of the controls.
+        null: the permutation null of the rows.
+    """
+    ratio = {
+        name: fixed(each["translation_invariance"])
+        for name, each in {"these rows": panel, **controls}.items()
+    }
+    return Text(
+        f"\nIn {null['shuffles']:,} random orders of these rows the centred neighbour cosine is "
+        f"{fixed(null['mean'])} on average and {fixed(null['max'])} at most; p = "
+        f"{fixed(null['p'], digits=4)}.\n"
+        "Translation invariance (0: the product of two rows depends on their distance alone): "
+        f"{ratio['these rows']}; sinusoid {ratio['sinusoid']}, iid {ratio['iid']}, shuffled "
+        f"{ratio['shuffled']}."
+    )

@@ -19,6 +19,7 @@ from typing_extensions import override
 
 from andrea_exp.component import Refusal
 from andrea_exp.config.catalogue import ROOT_FILE
+from andrea_exp.config.compose import experiment_grid
 from andrea_exp.config.explain import explain, refuse_other_keys
 
 BASIC_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
@@ -59,6 +60,8 @@ def expand(overrides: Sequence[str], *, execute: Callable[[Batch], Sequence[floa
                 config_name=ROOT_FILE, overrides=words, run_mode=RunMode.MULTIRUN
             )
             grid = config.hydra.sweeper.get("_target_") == BASIC_SWEEPER
+            if config.seeds:
+                config.hydra.sweeper.params = experiment_grid(config)
             if grid:
                 config.hydra.sweeper.max_batch_size = None  # all are checked before one starts
             # What optuna 2 stores with is pinned, so its advice to pin it is not for the user.

@@ -7,6 +7,7 @@ import torch
 
 from andrea_exp.component import Refusal
 from andrea_exp.data.stream import BatchStream
+from andrea_exp.evaluate.probe import Probe
 from andrea_exp.model.decoder import Decoder
 from andrea_exp.optimizer.base import OptimizerConfig
 from andrea_exp.seeding import derive
@@ -32,6 +33,7 @@ def fit(  # noqa: PLR0913 - what a training needs has many owners
     seed: int,
     checkpoints: Path,
     sink: Sink,
+    probe: Probe,
     stamp: Mapping[str, str | int],
     resume: bool,
     show_progress: bool,
@@ -54,6 +56,7 @@ def fit(  # noqa: PLR0913 - what a training needs has many owners
         checkpoints: folder of the two checkpoints; made if it is not there.
         sink: gets a row every trainer.log_every_steps, at the last step, and at one that is not
             finite. A resume after a kill repeats the rows since the last checkpoint.
+        probe: adds its columns to the rows of the steps for which it is due.
         stamp: what a resumed run must have in common with the one that wrote the checkpoint.
         resume: whether to go on from a checkpoint; otherwise those that are there are removed.
         show_progress: whether a terminal shows a progress line.
@@ -92,6 +95,7 @@ def fit(  # noqa: PLR0913 - what a training needs has many owners
             folder=checkpoints,
             stamp=stamp,
             sink=sink,
+            probe=probe,
             stop=stop,
             progress=progress,
         )

@@ -2,6 +2,8 @@
 
 import statistics
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import final
 
 
@@ -27,6 +29,13 @@ class Stopwatch:
         """End a step."""
         self._laps.append(time.perf_counter() - self._started)
         self._tokens.append(tokens)
+
+    @contextmanager
+    def stopped(self) -> Generator[None]:
+        """What is done in the block takes no time of the training; not to be used inside a step."""
+        stopped = time.perf_counter()
+        yield
+        self._begun += time.perf_counter() - stopped
 
     @property
     def elapsed_s(self) -> float:

@@ -7,6 +7,7 @@ from typing import final
 import torch
 
 from andrea_exp.data.stream import BatchStream
+from andrea_exp.evaluate.probe import Probe
 from andrea_exp.model.decoder import Decoder
 from andrea_exp.optimizer.base import OptimizerConfig
 from andrea_exp.optimizer.groups import parameter_groups
@@ -32,7 +33,8 @@ _ANSWERS = (None, *Ended)
 class Training:
     """A model on its way from step to step: rows, checkpoints, reasons to stop.
 
-    Where several processes train together, the first decides when to stop, and it alone writes.
+    Where several processes train together, the first decides when to stop, and it alone writes and
+    probes.
     """
 
     def __init__(  # noqa: PLR0913 - what a training needs has many owners
@@ -46,6 +48,7 @@ class Training:
         folder: Path,
         stamp: Mapping[str, str | int],
         sink: Sink,
+        probe: Probe,
         stop: StopRequest,
         progress: ProgressLine,
     ) -> None:
@@ -59,6 +62,7 @@ class Training:
         self._folder = folder
         self._stamp = dict(stamp)
         self._sink = sink
+        self._probe = probe
         self._stop = stop
         self._progress = progress
         self._meter = Meter.zero()
@@ -140,8 +144,7 @@ class Training:
         )
 
     def _next_lr(self) -> float:
-        schedule = self._config.schedule
-        return self._config.lr * schedule.multiple(self._done, max_steps=self._trainer.max_steps)
+        return self._config.rate(self._done, max_steps=self._trainer.max_steps)
 
     def _after_step(self, step: Step) -> bool:
         """Log, save and look for a reason to stop; True if there is one."""
@@ -176,6 +179,9 @@ class Training:
     def _write_row(self, step: Step, *, number: int) -> None:
         row = self._meter.row(step=number, lr=step.lr, elapsed_s=self._watch.elapsed_s)
         self._train_loss = row["train_loss_nats"]
+        if step.finite and self._ranks.is_first and self._probe.due(number):
+            with self._watch.stopped():
+                row |= self._probe()
         self._sink(row)
 
     def _save(self) -> None:

@@ -59,6 +59,7 @@ def test_the_rows_of_a_run_are_those_that_it_trained(place: Path, capsys: Said) 
     found = said([str(run)], capsys)
     assert (found["tensor"], found["shape"]) == ("position.weight", [8, 16])
     assert found["panel"] == tiny.results(run)["smoothness"]["trained"]
+    assert found["permutation"] == tiny.results(run)["smoothness"]["permutation"]
     assert said([str(run), "--rows", "20"], capsys)["shape"] == [20, 16]
 
 
@@ -74,6 +75,26 @@ def test_the_terminal_shows_the_rows_above_the_controls(tmp_path: Path, capsys: 
     assert lines[0] == f"wpe of {tmp_path / 'x.safetensors'}: 64 rows of 128"
     names = [line[:21].strip() for line in lines[2:]]
     assert names[:4] == ["rows", "these rows", "control: sinusoid", "control: iid"]
+
+
+def test_the_terminal_tells_the_null_and_the_translation(tmp_path: Path, capsys: Said) -> None:
+    save_file({"wpe": ROWS}, tmp_path / "x.safetensors")
+    found = said([str(tmp_path / "x.safetensors"), "--shuffles", "300"], capsys)
+    null = found["permutation"]
+    assert (null["shuffles"], null["p"]) == (300, 1 / 301)
+    assert found["panel"]["translation_invariance"] < 1e-9
+    assert diagnose.main([str(tmp_path / "x.safetensors"), "--shuffles", "300"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "In 300 random orders of these rows the centred neighbour cosine is" in text
+    assert f"and {null['max']:.3f} at most; p = 0.0033." in text
+    shuffled = found["controls"]["shuffled"]["translation_invariance"]
+    assert "alone): 0.000; sinusoid 0.000, iid" in text
+    assert f"shuffled {shuffled:.3f}." in text
+
+
+def test_no_shuffle_is_no_null(tmp_path: Path, capsys: Said) -> None:
+    save_file({"wpe": ROWS}, tmp_path / "x.safetensors")
+    assert "--shuffles 0" in refusal([str(tmp_path / "x.safetensors"), "--shuffles", "0"], capsys)
 
 
 def test_several_tables_are_listed_and_one_can_be_named(tmp_path: Path, capsys: Said) -> None:

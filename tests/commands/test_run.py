@@ -50,7 +50,7 @@ LENGTH = {
 PANEL = {
     *("adjacent_cosine", "centred_adjacent_cosine", "cosine_by_lag", "centred_cosine_by_lag"),
     *("d1", "d1_centred", "d2", "d2_over_d1", "effective_rank", "k95", "high_frequency_energy"),
-    "row_norms",
+    *("row_norms", "translation_invariance", "translation_invariance_by_lag"),
 }
 FINAL = {
     *("train_loss_nats", "val_loss_nats", "floor_nats", "unigram_nats", "uniform_nats"),
@@ -113,8 +113,18 @@ def test_the_results_have_the_documented_keys(finished: Path) -> None:
     assert set(content["cost"]["fraction"]["of_total"]) == PARTS
     assert all(set(row) == LENGTH for row in content["lengths"])
     smoothness = content["smoothness"]
-    assert set(smoothness) == {"table", "init", "trained", "controls", "drift", "hidden_mean"}
-    assert set(smoothness["init"]) == set(smoothness["trained"]) == PANEL
+    assert set(smoothness) == {
+        *("table", "init", "trained", "change", "controls", "permutation", "drift", "overlap"),
+        *("row_cosines", "hidden_mean"),
+    }
+    for rows in ("init", "trained", "change"):
+        assert set(smoothness[rows]) == PANEL
+    assert set(smoothness["permutation"]) == {"shuffles", "mean", "max", "p"}
+    drift = {"relative", "one_minus_cosine", "decay_floor", "first_untrained_row"}
+    assert set(smoothness["drift"]) == drift
+    overlap = {"k", "cosines", "mean_squared_cosine", "random"}
+    assert set(smoothness["overlap"]) == overlap
+    assert set(smoothness["row_cosines"]) == {"rows", "trained", "sinusoid"}
     assert set(smoothness["controls"]) == {"sinusoid", "iid", "shuffled", "random_walk"}
     assert all(set(panel) == PANEL for panel in smoothness["controls"].values())
     speed = {"tokens_per_s", "step_ms_median", "first_step_s", "peak_memory_mb"}
@@ -122,8 +132,8 @@ def test_the_results_have_the_documented_keys(finished: Path) -> None:
     assert all(value > 0 for value in content["throughput"].values())
     assert set(content["final"]) == FINAL
     assert content["final"]["floor_nats"] == content["final"]["uniform_nats"]
-    unmeasured = [content["geometry"], smoothness["drift"], smoothness["hidden_mean"]]
-    assert unmeasured == [None, None, None]
+    unmeasured = [content["geometry"], smoothness["hidden_mean"]]
+    assert unmeasured == [None, None]
 
 
 def test_the_lengths_are_refused_by_the_declared_policy_and_scored_by_the_further_one(

@@ -8,7 +8,7 @@ import torch
 
 from andrea_exp.component import Refusal
 from andrea_exp.evaluate.config import EvaluationConfig
-from andrea_exp.evaluate.length_row import LengthRow, buckets
+from andrea_exp.evaluate.length_row import LengthRow, buckets, error_over_windows
 from andrea_exp.evaluate.lengths import lengths, loss_at_trained
 from andrea_exp.evaluate.score import Scores
 from andrea_exp.model.decoder import Decoder
@@ -141,8 +141,8 @@ def test_a_factor_that_gives_no_whole_number_is_refused_by_its_name():
 def test_a_row_is_json_with_the_contracts_keys():
     rows = lengths(built(), TEXT, config=config())
     keys = (
-        "length factor protocol stride beyond status reason loss_nats floor_nats tail_loss_nats "
-        "rise_nats rise_se accuracy exact_match tokens_scored per_position"
+        "length factor protocol stride beyond status reason loss_nats loss_se floor_nats "
+        "tail_loss_nats rise_nats rise_se accuracy exact_match tokens_scored per_position"
     )
     for row in rows:
         assert " ".join(dataclasses.asdict(row)) == keys
@@ -157,3 +157,26 @@ def test_buckets_hold_the_mean_of_their_positions_and_leave_out_empty_ones():
     )
     found = [dataclasses.astuple(bucket) for bucket in buckets(scores, width=3)]
     assert found == [(0, 3, 2.0, 3, None), (6, 9, 6.0, 1, None)]
+
+
+def test_the_error_of_a_loss_counts_windows_and_not_targets():
+    generator = torch.Generator().manual_seed(1)
+    windows = torch.randn(40, 1, generator=generator) + 0.1 * torch.randn(
+        40, 8, generator=generator
+    )
+    place = torch.arange(8).repeat(40)
+    found = error_over_windows(Scores(windows.flatten(), place == 0, place))
+    expected = windows.double().mean(dim=1).std() / 40**0.5
+    assert found == pytest.approx(float(expected), rel=1e-6)
+    targets = windows.double().std() / 320**0.5
+    assert found > 2 * float(targets)
+
+
+def test_windows_that_score_only_their_ends_are_told_apart_and_one_alone_has_no_error():
+    nats = torch.tensor([1.0, 2.0, 3.0, 5.0, 7.0, 9.0])
+    ends = torch.tensor([0, 1, 2, 2, 2, 2])
+    found = error_over_windows(Scores(nats, nats > 0, ends))
+    away = nats.double() - nats.double().mean()
+    sums = [float(away[:3].sum()), *away[3:].tolist()]
+    assert found == pytest.approx((sum(each**2 for each in sums) * 4 / 3) ** 0.5 / 6)
+    assert error_over_windows(Scores(nats, nats > 0, torch.arange(6))) is None

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from andrea_exp.claims.registration import claims_hash
 from andrea_exp.record.frozen import FrozenConfig
 from andrea_exp.record.manifest import DataIdentity, Failure, Git, Manifest, Platform, Status
 
@@ -39,6 +40,8 @@ def make_run(
     settings: Mapping[str, Any] | None = None,
     words: Sequence[str] = (),
     with_results: bool = True,
+    experiment: Mapping[str, Any] | None = None,
+    started_at: str = "2026-01-02T03:04:05.678+00:00",
 ) -> Path:
     """One run directory; everything in it is a function of the arguments."""
     draw = random.Random(f"{position} {output} {seed} {settings}")
@@ -57,13 +60,19 @@ def make_run(
         "trainer": {"max_steps": 500},
         "optimizer": {"lr": 0.003, **(settings or {})},
         "runtime": {"device": "cpu"},
+        **(experiment or {"seeds": [], "claims": []}),
     }
     frozen = FrozenConfig(
-        recipe_hash=f"{draw.getrandbits(48):012x}", choices=choices, config=config
+        recipe_hash=f"{draw.getrandbits(48):012x}",
+        choices=choices,
+        config=config,
+        claims_hash=claims_hash(config),
     )
     (folder / "config.yaml").write_text(frozen.text())
     manifest = _manifest(choices, seed=seed, status=status, fingerprint=fingerprint, python=python)
     manifest = replace(manifest, overrides=[*manifest.overrides, *words])
+    if manifest.started_at is not None:
+        manifest = replace(manifest, started_at=started_at)
     (folder / "manifest.json").write_text(manifest.text())
     if status is not Status.pending:
         (folder / "metrics.jsonl").write_text(_metrics(position, draw, steps=steps, status=status))
@@ -139,9 +148,23 @@ def _metrics(position: str, draw: random.Random, *, steps: int, status: Status) 
             "clipped": 0.1,
             "elapsed_s": step * 0.05,
             "tokens_per_s": 45_000.0,
+            **_probe(position, step=step, loss=end + 3 * math.exp(-step / 60)),
         }
         lines.append(json.dumps(row) + "\n")
     return "".join(lines)
+
+
+def _probe(position: str, *, step: int, loss: float) -> dict[str, float]:
+    if position != "learned":
+        return {"val_loss_nats": loss}
+    done = 1 - math.exp(-step / 80)
+    return {
+        "adjacent_cosine": 0.75 * done,
+        "centred_adjacent_cosine": 0.66 * done,
+        "d2_over_d1": 1.73 - 0.06 * done,
+        "effective_rank": 49 - 45 * done,
+        "val_loss_nats": loss,
+    }
 
 
 def results(position: str, output: str, draw: random.Random) -> dict[str, Any]:
@@ -215,6 +238,7 @@ def _row(factor: float, beyond: str, protocol: str, *, loss: float, rise: float)
     shift = 0.08 if protocol == "sliding" else 0.0
     measured = {
         "loss_nats": loss + rise - shift,
+        "loss_se": 0.004,
         "tail_loss_nats": loss + rise - 0.06,
         "rise_nats": rise,
         "rise_se": 0.0 if factor == 1 else 0.013,
@@ -244,7 +268,8 @@ def _row(factor: float, beyond: str, protocol: str, *, loss: float, rise: float)
 
 
 def _smoothness(position: str, draw: random.Random) -> dict[str, Any]:
-    keys = ("table", "init", "trained", "controls", "drift", "hidden_mean")
+    keys = ("table", "init", "trained", "change", "controls", "permutation", "drift")
+    keys += ("overlap", "row_cosines", "hidden_mean")
     if not SCHEMES[position][4]:
         return dict.fromkeys(keys)
     wave = _panel(lambda lag: 0.5 + 0.45 * math.cos(lag / 9) * math.exp(-lag / 60))
@@ -254,14 +279,37 @@ def _smoothness(position: str, draw: random.Random) -> dict[str, Any]:
         "table": f"{position} rows 0..{T - 1}",
         "init": noise if position == "learned" else wave,
         "trained": own if position == "learned" else wave,
+        "change": own if position == "learned" else None,
         "controls": {
-            "sinusoid": wave,
+            "sinusoid": {**wave, "d2_over_d1": 0.727},
             "iid": noise,
             "shuffled": _panel(lambda lag: 0.18 + 0.02 * math.sin(3 * lag)),
             "random_walk": _panel(lambda lag: math.exp(-lag / 45)),
         },
-        "drift": None,
+        "permutation": {"shuffles": 200, "mean": -0.004, "max": 0.17, "p": 1 / 201},
+        "drift": _drift() if position == "learned" else None,
+        "overlap": {
+            "k": 17,
+            "cosines": [0.5] * 17,
+            "mean_squared_cosine": 0.25,
+            "random": 17 / D,
+        },
+        "row_cosines": {
+            "rows": list(range(0, T, 8)),
+            "trained": [[round(0.7 ** (i - k), 3) for k in range(i + 1)] for i in range(T // 8)],
+            "sinusoid": [[round(math.cos(i - k), 3) for k in range(i + 1)] for i in range(T // 8)],
+        },
         "hidden_mean": None,
+    }
+
+
+def _drift() -> dict[str, Any]:
+    """Of a table of 2T rows."""
+    return {
+        "relative": [1.3 + math.exp(-row / 6) for row in range(T)] + [0.079] * T,
+        "one_minus_cosine": [0.4] * T + [0.0] * T,
+        "decay_floor": 0.079,
+        "first_untrained_row": T,
     }
 
 
@@ -279,5 +327,7 @@ def _panel(cosine: Callable[[float], float]) -> dict[str, Any]:
         "effective_rank": 3.6,
         "k95": 17,
         "high_frequency_energy": 0.31,
+        "translation_invariance": 1.7,
+        "translation_invariance_by_lag": [1.7] * len(cosines),
         "row_norms": [1.0] * T,
     }

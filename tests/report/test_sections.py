@@ -138,6 +138,7 @@ def test_smoothness_stands_beside_its_controls(single_table: Table) -> None:
     assert [row[1] for row in found] == [
         "at init",
         "after training",
+        "change from init",
         "control: sinusoid",
         "control: iid",
         "control: shuffled",

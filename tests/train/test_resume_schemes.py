@@ -11,6 +11,7 @@ from torch import Tensor
 
 import andrea_exp
 from andrea_exp.config.catalogue import groups
+from andrea_exp.evaluate.probe import Probe
 from andrea_exp.train.fit import fit
 from andrea_exp.train.outcome import Ended
 from andrea_exp.train.ranks import Ranks
@@ -49,6 +50,7 @@ def train(
         seed=recipe.seed,
         checkpoints=folder,
         sink=sink,
+        probe=Probe(model, data.validation(), config=recipe.evaluation),
         stamp={},
         resume=resume,
         show_progress=False,

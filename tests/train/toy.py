@@ -19,6 +19,8 @@ from typing_extensions import override
 from andrea_exp.data.base import Batch, Data
 from andrea_exp.data.noise import Noise
 from andrea_exp.data.stream import BatchStream
+from andrea_exp.evaluate.config import EvaluationConfig
+from andrea_exp.evaluate.probe import Probe
 from andrea_exp.model.decoder import Decoder
 from andrea_exp.optimizer.base import OptimizerConfig
 from andrea_exp.train.config import RuntimeConfig, TrainerConfig
@@ -89,6 +91,17 @@ def optimizer(option: str = "adamw", **changes: Any) -> OptimizerConfig:
     return options.typed(OptimizerConfig, plain, **{"schedule": schedule} | changes)
 
 
+def probe(model: Decoder, *, every_steps: int | None) -> Probe:
+    """Of 28 targets of noise."""
+    config = options.typed(
+        EvaluationConfig,
+        options.values("evaluation", "standard"),
+        probe_every_steps=every_steps,
+        probe_targets=28,
+    )
+    return Probe(model, Noise(vocab=VOCAB, num_tokens=50).validation(), config=config)
+
+
 @final
 class Weighted(Data):
     """Noise whose targets count differently; all that a training asks of data is `draw`."""
@@ -157,6 +170,7 @@ def train(
     resume: bool = False,
     sink: Sink | None = None,
     data: Data | None = None,
+    probe_every_steps: int | None = None,
 ) -> Trained:
     """Train, and keep the rows; `sink` sees each of them first."""
     rows: list[Row] = []
@@ -178,6 +192,7 @@ def train(
         seed=seed,
         checkpoints=folder,
         sink=keep,
+        probe=probe(model, every_steps=probe_every_steps),
         stamp={"recipe": "abc", "threads": 1} if stamp is None else stamp,
         resume=resume,
         show_progress=False,

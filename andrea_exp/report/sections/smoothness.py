@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from andrea_exp.report.figure import Curve, arm_lines, panel, whole_numbers
-from andrea_exp.report.format import fixed, listing
+from andrea_exp.report.format import count, fixed, listing
 from andrea_exp.report.markup import Cell, Column, data_table, legend, panels, paragraph
 from andrea_exp.report.palette import CONTROLS, MUTED, Marker, Style
+from andrea_exp.report.reading import order_in_words
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.spread import spread
 from andrea_exp.report.table import Run, Table
@@ -41,6 +42,7 @@ MEASURES = (
     Measure("effective_rank", "effective rank", 1),
     Measure("k95", "k95", 0),
     Measure("high_frequency_energy", "high-frequency energy", 3),
+    Measure("translation_invariance", "translation invariance", 3),
 )
 
 
@@ -70,8 +72,16 @@ def _html(table: Table) -> Markup:
         for state in STATES
         for centred in (False, True)
     ]
+    words = {arm: order_in_words(runs) for arm, runs in measured.items()}
     return Markup("").join(
-        [paragraph(explanation), legend(looks), panels(figures), _table(measured)]
+        [
+            paragraph(explanation),
+            *(paragraph(f"{arm}: {text}") for arm, text in words.items() if text),
+            legend(looks),
+            panels(figures),
+            _table(measured),
+            _beside_chance(measured),
+        ]
     )
 
 
@@ -146,6 +156,9 @@ def _table(measured: Mapping[str, Sequence[Run]]) -> Markup:
         for state, words in STATES.items():
             tables = [run.part(state, of=part) for run, part in zip(runs, parts, strict=True)]
             rows.append([arm, words.lower(), *(measure.of(tables) for measure in MEASURES)])
+        changes = [run.part("change", of=part) for run, part in zip(runs, parts, strict=True)]
+        if any(changes):
+            rows.append([arm, "change from init", *(each.of(changes) for each in MEASURES)])
         for name in _controls(runs[0]):
             tables = [_controls(run)[name] for run in runs]
             rows.append(
@@ -159,7 +172,9 @@ def _table(measured: Mapping[str, Sequence[Run]]) -> Markup:
         key="smoothness-panel",
         caption="The panel. Controls have the shape of the arm's own table; the shuffled one has "
         "its trained rows. Norms of differences are in units of the mean row norm; k95 is the "
-        "number of directions that hold 95% of the variance. Means over seeds.",
+        "number of directions that hold 95% of the variance. Translation invariance is 0 where the "
+        "product of two rows is a function of their distance: its variance at one lag over the "
+        "variance of the lags' means, mean over the lags shown above. Means over seeds.",
         columns=[
             Column(head="arm"),
             Column(head="rows", kind="words"),
@@ -167,6 +182,52 @@ def _table(measured: Mapping[str, Sequence[Run]]) -> Markup:
         ],
         rows=rows,
     )
+
+
+def _beside_chance(measured: Mapping[str, Sequence[Run]]) -> Markup:
+    """Order beside shuffled rows, overlap beside random subspaces."""
+    known = {arm: _with_null(runs) for arm, runs in measured.items()}
+    rows = [_chance_row(arm, runs) for arm, runs in known.items() if runs]
+    if not rows:
+        return Markup("")
+    return data_table(
+        key="smoothness-chance",
+        caption="The trained rows beside chance. Left: their centred neighbour cosine, and that "
+        "of the same rows in random orders; p is the share of orders at least as smooth, the rows' "
+        "own order counted, and the largest over seeds. Right: mean squared cosine of the "
+        "principal angles between the first k directions of the rows and of the token vectors, "
+        "beside that of random subspaces; means over seeds.",
+        columns=[
+            Column(head=head)
+            for head in (
+                *("arm", "centred", "shuffled, mean", "shuffled, largest", "p", "shuffles"),
+                *("k", "overlap with tokens", "random"),
+            )
+        ],
+        rows=rows,
+    )
+
+
+def _with_null(runs: Sequence[Run]) -> list[Run]:
+    return [run for run in runs if run.part("permutation", of=run.part("smoothness"))]
+
+
+def _chance_row(arm: str, runs: Sequence[Run]) -> list[Cell]:
+    parts = [run.part("smoothness") for run in runs]
+    null = [part["permutation"] for part in parts]
+    overlap = [run.part("overlap", of=part) for run, part in zip(runs, parts, strict=True)]
+    return [
+        arm,
+        MEASURES[1].of([part["trained"] for part in parts]),
+        fixed(spread([each["mean"] for each in null]).mean),
+        fixed(max((each["max"] for each in null if each["max"] is not None), default=None)),
+        fixed(max((each["p"] for each in null if each["p"] is not None), default=None)),
+        count(null[0]["shuffles"]),
+        *(
+            fixed(spread([each.get(key) for each in overlap]).mean, digits=digits)
+            for key, digits in (("k", 0), ("mean_squared_cosine", 3), ("random", 3))
+        ),
+    ]
 
 
 SECTION = Section(key="smoothness", title="Smoothness against lag", html=_html)

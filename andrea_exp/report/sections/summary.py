@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import polars as pl
 from markupsafe import Markup
 
 from andrea_exp.report.arms import Policy, column_head, factors, policies
@@ -18,6 +19,7 @@ from andrea_exp.report.format import (
     signed,
 )
 from andrea_exp.report.markup import Cell, Column, data_table, fragment, paragraph
+from andrea_exp.report.sections import verdicts
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.spread import ENOUGH_SEEDS, spread, written
 from andrea_exp.report.table import Run, Table
@@ -61,7 +63,7 @@ def _html(table: Table) -> Markup:
         return fragment("tiles", {"tiles": list(_tiles(table, table.completed[0]))})
     remark = screen(table)
     marked = Markup('<p class="remark">{}</p>').format(remark) if remark else Markup()
-    return marked + _glance(table)
+    return verdicts.in_words(table) + marked + _glance(table)
 
 
 def _varied(table: Table) -> Iterator[str]:
@@ -93,7 +95,7 @@ def _tiles(table: Table, run: Run) -> Iterator[Tile]:
     yield Tile(
         "Validation loss",
         fixed(loss),
-        f"nats per token at T = {run.trained_length}, block; {fixed(bits)} bits",
+        f"nats per token at T = {run.trained_length}, block{_of_text(table)}; {fixed(bits)} bits",
     )
     for name, level in run.baselines.items():
         away = None if loss is None else loss - level
@@ -104,6 +106,13 @@ def _tiles(table: Table, run: Run) -> Iterator[Tile]:
         past = [factor for factor in factors(table) if factor > 1]
         for factor in dict.fromkeys(past[:1] + past[-1:]):
             yield _rise_tile(policy, factor)
+
+
+def _of_text(table: Table) -> str:
+    """How much of the loss is a matter of the text that was scored."""
+    errors = table.lengths.filter(pl.col("factor") == 1, pl.col("protocol") == "block")
+    known = errors.get_column("loss_se").drop_nulls()
+    return f", s.e. {fixed(known[0])} over windows" if len(known) else ""
 
 
 def _position_share(run: Run, cost: Any) -> str:

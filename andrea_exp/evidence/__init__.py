@@ -1,0 +1,1 @@
+"""What paired differences over seeds say: tests, intervals and the rule of verdicts."""
