@@ -10,6 +10,7 @@ from andrea_exp.component import Refusal
 from andrea_exp.config.run import Recipe, RunConfig
 from andrea_exp.data.base import Data
 from andrea_exp.data.stream import BatchStream
+from andrea_exp.evaluate.chosen import named_pairs
 from andrea_exp.evaluate.ledger import ledger
 from andrea_exp.model.decoder import Decoder
 from andrea_exp.position.base import Position
@@ -96,7 +97,9 @@ class Run:
             Refusal: with every reason that was found.
         """
         self.check_parts(elsewhere=elsewhere)
-        self._check_sizes(self.load_data().vocab, elsewhere=elsewhere)
+        data = self.load_data()
+        self._check_sizes(data.vocab, elsewhere=elsewhere)
+        named_pairs(data, self.recipe.evaluation.pairs)
 
     def check_parts(self, *, elsewhere: bool = False) -> None:
         """`check` without the data, for one that has been checked with the same.

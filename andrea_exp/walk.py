@@ -20,7 +20,7 @@ from andrea_exp.data.base import Data
 from andrea_exp.evaluate.probe import Probe
 from andrea_exp.evaluate.results import Results, Throughput
 from andrea_exp.logger.base import Labels, Logger
-from andrea_exp.measure import measure, position_rows
+from andrea_exp.measure import initial, measure
 from andrea_exp.model.decoder import Decoder
 from andrea_exp.record.directory import RunDirectory
 from andrea_exp.record.environment import checkout, packages, this_platform
@@ -70,7 +70,7 @@ class Walk:
         data = run.load_data()
         self._record_data(data)
         model = run.build_model(vocab=data.vocab)
-        initial_rows = position_rows(model)
+        before = initial(model, data=data, recipe=run.recipe)
         logger = self._open_logger()
         try:
             outcome = self._train(model, data=data, logger=logger, gpus=gpus)
@@ -83,7 +83,7 @@ class Walk:
                     model,
                     recipe=run.recipe,
                     data=data,
-                    initial_rows=initial_rows,
+                    init=before,
                     train_loss_nats=outcome.train_loss_nats,
                     throughput=_throughput(outcome),
                 )

@@ -21,7 +21,10 @@ from andrea_exp.config.request import request
 from andrea_exp.data.grammar import Grammar
 from andrea_exp.evaluate.config import EvaluationConfig
 from andrea_exp.evaluate.drift import Drift
+from andrea_exp.evaluate.geometry import ClassContrast, Geometry, TableGeometry
+from andrea_exp.evaluate.hidden_states import HiddenLayer, HiddenMean
 from andrea_exp.evaluate.length_row import Bucket, LengthRow
+from andrea_exp.evaluate.order import Order
 from andrea_exp.evaluate.overlap import Overlap
 from andrea_exp.evaluate.permutation import Permutation
 from andrea_exp.evaluate.probe import headline
@@ -236,6 +239,15 @@ def test_the_keys_of_smoothness_and_of_probes_are_as_described() -> None:
         assert f"`{name}`" in probes
     for name in re.findall(r"`evaluation\.(\w+)`", part + probes):
         assert name in {field.name for field in dataclasses.fields(EvaluationConfig)}
+
+
+def test_the_keys_of_what_is_inside_the_model_are_as_described() -> None:
+    part = README[README.index("`smoothness.hidden_mean` has") :].partition("\n\n")[0]
+    records = (Smoothness, HiddenMean, HiddenLayer, Order, Geometry, TableGeometry, ClassContrast)
+    known = {field.name for record in records for field in dataclasses.fields(record)}
+    named = set(re.findall(r"`(?:smoothness\.)?(\w+)`", part)) - {"embedding", "head"}
+    assert len(named) > 15
+    assert named <= known | {"order", "geometry"}
 
 
 def table_below(head: str) -> Iterator[list[str]]:

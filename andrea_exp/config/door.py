@@ -118,8 +118,7 @@ def _typed(hints: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any
         for key, value in values.items()
     }
     for key, value in values.items():
-        if _is_list(hints[key]) and not isinstance(value, list):
-            raise ValueError(f"{key}={value} must be a list, such as {key}=[{value}]")
+        _check_list(value, hints[key], key=key)
     schema = dataclasses.make_dataclass("Leaves", list(hints.items()))
     try:
         return vars(
@@ -128,6 +127,16 @@ def _typed(hints: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any
     except OmegaConfBaseException as error:
         key = str(error.full_key).partition("[")[0]
         raise ValueError(f"{key}={values[key]}: {str(error).splitlines()[0]}") from error
+
+
+def _check_list(value: object, hint: Any, *, key: str) -> None:
+    """A list where the type has one, and lists in it where it has those."""
+    if not _is_list(hint):
+        return
+    if not isinstance(value, list):
+        raise ValueError(f"{key}={value} must be a list, such as {key}=[{value}]")
+    if _is_list(typing.get_args(hint)[0]) and not all(isinstance(each, list) for each in value):
+        raise ValueError(f"{key}={value} must be a list of lists, such as {key}=[{value}]")
 
 
 def _is_list(hint: Any) -> bool:

@@ -36,6 +36,17 @@ class Slots(NamedTuple):
     """Index into `names` for each token."""
 
 
+class Contrast(NamedTuple):
+    """A class of words that are used alike, and words of other kinds to compare them with."""
+
+    name: str
+    ids: tuple[int, ...]
+    others: dict[str, tuple[int, ...]]
+    """Ids by the name of their class; none is one of `ids`."""
+    pairs: tuple[tuple[int, int], ...]
+    """Pairs that are worth a look one by one, alike and unlike."""
+
+
 @dataclass(kw_only=True, frozen=True)
 class DataConfig(OptionConfig, ABC):
     """Configuration of one data set."""
@@ -107,6 +118,14 @@ class Data(ABC):
 
     def slots(self) -> Slots | None:
         """What each validation token is in its sentence; None for data that cannot tell."""
+        return None
+
+    def words(self) -> tuple[str, ...] | None:
+        """Every word, at the index that is its id; None where ids are not words."""
+        return None
+
+    def contrast(self) -> Contrast | None:
+        """A class of words whose rows training should make alike; None for data that know none."""
         return None
 
     def optimal_nats(self, windows: Int64[np.ndarray, "B W"]) -> Float64[np.ndarray, "B T"] | None:

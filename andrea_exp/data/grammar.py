@@ -20,7 +20,7 @@ from jaxtyping import Float64, Int64
 from typing_extensions import override
 
 from andrea_exp.component import Range, Refusal, between
-from andrea_exp.data.base import Batch, Data, DataConfig, Slots
+from andrea_exp.data.base import Batch, Contrast, Data, DataConfig, Slots
 from andrea_exp.data.chain import Chain
 from andrea_exp.data.grammar_rules import Shares, steps
 from andrea_exp.data.grammar_words import ENGLISH
@@ -95,10 +95,20 @@ class Grammar(Data):
         self._num_tokens = num_tokens
         self._chain = Chain(steps(ENGLISH, shares), words=ENGLISH.words)
 
-    @staticmethod
-    def words() -> tuple[str, ...]:
-        """Every word, at the index that is its id."""
+    @override
+    def words(self) -> tuple[str, ...]:
         return ENGLISH.words
+
+    @override
+    def contrast(self) -> Contrast:
+        """Pets against weekdays and instruments, which follow and precede other words."""
+        pairs = (("cat", "dog"), ("cat", "pet"), ("cat", "Tuesday"), ("cat", "xylophone"))
+        return Contrast(
+            name="pets",
+            ids=self.word_class("pets"),
+            others={name: self.word_class(name) for name in ("weekdays", "instruments")},
+            pairs=tuple((ENGLISH.words.index(a), ENGLISH.words.index(b)) for a, b in pairs),
+        )
 
     @staticmethod
     def word_class(name: str) -> tuple[int, ...]:

@@ -54,6 +54,10 @@ class Embedding(nn.Module, ABC):
         """The token table itself; a tied output scores with it."""
 
     @abstractmethod
+    def entering(self, rows: Float[Tensor, "M E"]) -> Float[Tensor, "M D"]:
+        """Rows of the token table as they enter the sum with the position rows."""
+
+    @abstractmethod
     def tied_features(self, hidden: Float[Tensor, "B T D"]) -> Float[Tensor, "B T E"]:
         """Hidden states brought to the width of `token_rows`, for a tied output."""
 

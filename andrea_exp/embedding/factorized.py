@@ -70,6 +70,10 @@ class Factorized(Embedding):
         return self.weight
 
     @override
+    def entering(self, rows: Float[Tensor, "M E"]) -> Float[Tensor, "M D"]:
+        return F.linear(rows, self.projection)
+
+    @override
     def tied_features(self, hidden: Float[Tensor, "B T D"]) -> Float[Tensor, "B T E"]:
         return hidden @ self.projection
 

@@ -58,6 +58,10 @@ class Scaled(Embedding):
         return self.weight
 
     @override
+    def entering(self, rows: Float[Tensor, "M E"]) -> Float[Tensor, "M D"]:
+        return self._multiplier * rows
+
+    @override
     def tied_features(self, hidden: Float[Tensor, "B T D"]) -> Float[Tensor, "B T E"]:
         return hidden
 

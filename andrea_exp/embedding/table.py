@@ -53,6 +53,10 @@ class Table(Embedding):
         return self.weight
 
     @override
+    def entering(self, rows: Float[Tensor, "M E"]) -> Float[Tensor, "M D"]:
+        return rows
+
+    @override
     def tied_features(self, hidden: Float[Tensor, "B T D"]) -> Float[Tensor, "B T E"]:
         return hidden
 

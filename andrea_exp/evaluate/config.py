@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field
 
-from andrea_exp.component import Config, at_least, positive_share, positive_up_to
+from andrea_exp.component import Config, at_least, between, positive_share, positive_up_to
 from andrea_exp.position.beyond import Beyond
 
 
 @dataclass(kw_only=True, frozen=True)
 class EvaluationConfig(Config):
-    """Which lengths are scored, on how many targets, under which protocols and policies."""
+    """Which lengths are scored, on how many targets, under which policies, and the rest."""
 
     length_factors: list[float] = field(metadata=positive_up_to(10**6))
     """Lengths as multiples of T; each product must be a whole number of tokens. T is always one."""
@@ -36,13 +36,28 @@ class EvaluationConfig(Config):
     text has fewer."""
     batch_tokens: int = field(metadata=at_least(1))
     """Most tokens in one forward pass."""
+    pairs: list[list[str]]
+    """Further pairs of tokens for the geometry, by their texts: [[cat, dog], [cat, Tuesday]]."""
+    frequent_tokens: int = field(metadata=between(0, 100))
+    """For data without pairs of their own: the pairs among so many tokens, the most frequent ones
+    of the validation text, are compared."""
+    neighbours: int = field(metadata=at_least(1))
+    """How many nearest neighbours of a token are told."""
+    hidden_windows: int = field(metadata=at_least(2))
+    """Windows of T validation tokens over which hidden states are averaged; all, if the text has
+    fewer."""
+    order_windows: int = field(metadata=at_least(1))
+    """The same of the order probe."""
 
     def __post_init__(self) -> None:
-        """Check that no policy is scored twice."""
+        """Check that no policy is scored twice, and that pairs are pairs."""
         super().__post_init__()
         if len(set(self.beyond)) < len(self.beyond):
             names = ", ".join(policy.name for policy in self.beyond)
             raise ValueError(f"beyond=[{names}] names a policy twice; name each once")
+        for pair in self.pairs:
+            if len(pair) != 2:
+                raise ValueError(f"pairs: {pair} must be two texts, as in pairs=[[cat,dog]]")
 
     def lengths(self, context: int) -> list[int]:
         """The lengths in tokens, ascending, T among them.

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from andrea_exp.evaluate.geometry import Geometry
 from andrea_exp.evaluate.ledger import Ledger
 from andrea_exp.evaluate.length_row import LengthRow
+from andrea_exp.evaluate.order import Order
 from andrea_exp.evaluate.slots import SlotLoss
 from andrea_exp.evaluate.smoothness import Smoothness
 
@@ -51,7 +53,9 @@ class Results:
     slots: list[SlotLoss] | None
     """None for data that cannot tell what a token is in its sentence."""
     smoothness: Smoothness
-    geometry: None
-    """Not measured yet."""
+    geometry: Geometry | None
+    """None if no pair of tokens was asked for and the data know none."""
+    order: Order | None
+    """None for windows so short that there is no order to change."""
     throughput: Throughput
     final: Final

@@ -53,7 +53,15 @@ def sample(num_tokens: int, *, longest: int, targets: int) -> Sample:
     if available < longest:
         raise ValueError(f"{num_tokens} tokens hold no window of {longest} and its last target")
     size = min(2 * longest, available)
-    count = min(available // size, -(-targets // size))
-    # Each lies in the middle of its share of the text: (k + 1/2) available/count - size/2.
-    starts = (((2 * index + 1) * available - count * size) // (2 * count) for index in range(count))
-    return Sample(tuple(starts), size)
+    return Sample(spread(available, size=size, count=-(-targets // size)), size)
+
+
+def spread(available: int, *, size: int, count: int) -> tuple[int, ...]:
+    """Starts of `count` segments that do not overlap, or of as many as there is room for.
+
+    Each lies in the middle of its share of the text: (k + 1/2) available/count - size/2.
+    """
+    count = min(available // size, count)
+    return tuple(
+        ((2 * index + 1) * available - count * size) // (2 * count) for index in range(count)
+    )

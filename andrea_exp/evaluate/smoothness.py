@@ -7,6 +7,7 @@ from torch import Tensor
 
 from andrea_exp.evaluate.controls import Controls, controls
 from andrea_exp.evaluate.drift import Decay, Drift, drift
+from andrea_exp.evaluate.hidden_states import HiddenMean
 from andrea_exp.evaluate.overlap import Overlap, overlap
 from andrea_exp.evaluate.panel import Panel, panel
 from andrea_exp.evaluate.permutation import Permutation, permutation
@@ -16,7 +17,7 @@ from andrea_exp.position.base import Position
 
 @dataclass(kw_only=True, frozen=True)
 class Smoothness:
-    """All None for a scheme without a table."""
+    """All but `hidden_mean` None for a scheme without a table."""
 
     table: str | None
     """Which rows: the scheme, the first and the last one."""
@@ -34,8 +35,8 @@ class Smoothness:
     """Of the trained rows with the token vectors."""
     row_cosines: RowCosines | None
     """Of the trained rows."""
-    hidden_mean: None
-    """Not measured yet."""
+    hidden_mean: HiddenMean | None
+    """Of the states inside the model, for every scheme; None where they were not measured."""
 
 
 def smoothness(  # noqa: PLR0913 - what is measured of rows has many sources

@@ -11,7 +11,8 @@ from typing import final
 import torch
 from jaxtyping import Float
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
+from safetensors.torch import load_file
+from torch import Tensor, nn
 
 from andrea_exp.component import Refusal
 
@@ -85,6 +86,20 @@ class WeightsFile:
                 shape = part.get_shape()
                 if part.get_dtype().startswith(("F", "BF")) and _is_table(shape):
                     yield name, (shape[-2], shape[-1])
+
+
+def load_weights(model: nn.Module, path: Path) -> None:
+    """Give a model, allocated or not, the weights that a run has saved.
+
+    Raises:
+        Refusal: there is no such file, or it is of another model.
+    """
+    if not path.is_file():
+        raise Refusal(f"{path.parent} has no {path.name}: the run has not come to its end")
+    try:
+        model.load_state_dict(load_file(path), assign=True)
+    except (SafetensorError, RuntimeError) as error:
+        raise Refusal(f"{path} does not fit its config.yaml: {error}") from error
 
 
 def _is_table(shape: "torch.Size | list[int]") -> bool:

@@ -5,6 +5,7 @@ setting of the machine's own (`matplotlibrc`, locale) is read.
 """
 
 import io
+import math
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -172,6 +173,20 @@ def length_axis(axes: "Axes", lengths: Sequence[int], *, trained: int | None) ->
     axes.set_xticks(lengths, names)
     axes.minorticks_off()
     axes.set_xlabel("length of the window, tokens")
+
+
+def position_axis(axes: "Axes", *, last: float) -> None:
+    """A logarithmic axis of positions, counted from 1: powers of two up to the end of the window.
+
+    Every second one in a long window.
+    """
+    powers = math.ceil(math.log2(max(last, 2)))
+    ticks = [2**power for power in range(0, powers + 1, 1 + powers // 11)]
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.set_xlim(1, 1.06 * 2**powers)
+    axes.minorticks_off()
+    axes.set_xlabel("position in the window, tokens from its start")
 
 
 def whole_numbers(axes: "Axes") -> None:

@@ -1,6 +1,7 @@
 """What a person sees in the terminal at the end of a run: the report in small."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -68,6 +69,26 @@ def ledger(counted: Mapping[str, Any], *, title: str) -> RenderableType:
     for words, key in REST.items():
         rest.add_row(words, count(counted[key]))
     return Group(grid, rest)
+
+
+def neighbours(token: str, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> RenderableType:
+    """A column of near tokens per table of rows, nearest first.
+
+    Args:
+        token: label of the one whose neighbours they are.
+        tables: `input` and, unless that is the same table, `output`.
+    """
+    title = f"Nearest to {token}, by the cosine of trained rows"
+    if len(tables) == 1:
+        title += " (output tied: one table for both sides)"
+    grid = _grid("")
+    for name in tables:
+        grid.add_column(f"{name} rows", header_style="dim")
+        grid.add_column("cosine", justify="right", header_style="dim")
+    for near in zip_longest(*tables.values()):
+        cells = [(each["token"], fixed(each["cosine"])) if each else ("", "") for each in near]
+        grid.add_row(*(cell for pair in cells for cell in pair))
+    return Group(Text(title, style="bold"), grid)
 
 
 def _grid(title: str, *heads: str) -> Grid:

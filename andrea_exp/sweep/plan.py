@@ -135,7 +135,8 @@ def _check(jobs: Sequence[Job], *, elsewhere: bool) -> None:
                 otherwise="train anew with rerun=true",
             )
         recipe = job.request.config.recipe
-        data = repr((recipe.data, recipe.tokenizer, recipe.model.context, recipe.model.vocab))
+        sizes = (recipe.model.context, recipe.model.vocab)
+        data = repr((recipe.data, recipe.tokenizer, sizes, recipe.evaluation.pairs))
         run = Run(job.request.config)
         if data in read:
             run.check_parts(elsewhere=elsewhere)

@@ -45,7 +45,7 @@ COST = {
 LENGTH = {
     *("length", "factor", "protocol", "stride", "beyond", "status", "reason", "loss_nats"),
     *("tail_loss_nats", "rise_nats", "rise_se", "accuracy", "exact_match", "tokens_scored"),
-    *("per_position", "floor_nats"),
+    *("per_position", "floor_nats", "loss_se"),
 }
 PANEL = {
     *("adjacent_cosine", "centred_adjacent_cosine", "cosine_by_lag", "centred_cosine_by_lag"),
@@ -71,7 +71,8 @@ def test_a_run_directory_has_its_files_and_no_others(finished: Path) -> None:
 
 def test_the_configuration_is_resolved_and_has_choices_and_hash(finished: Path) -> None:
     content = frozen(finished)
-    assert set(content) == {"schema", "recipe_hash", "choices", "config"}
+    assert set(content) == {"schema", "recipe_hash", "claims_hash", "choices", "config"}
+    assert content["claims_hash"] is None
     assert content["recipe_hash"] == recipe_hash(content["config"])
     assert finished.name.endswith(content["recipe_hash"][:6])
     assert "${" not in (finished / "config.yaml").read_text(encoding="utf-8")
@@ -106,7 +107,8 @@ def test_the_manifest_says_what_ran_where_and_on_what(finished: Path) -> None:
 def test_the_results_have_the_documented_keys(finished: Path) -> None:
     content = tiny.results(finished)
     assert set(content) == {
-        *("schema", "cost", "lengths", "slots", "smoothness", "geometry", "throughput", "final")
+        *("schema", "cost", "lengths", "slots", "smoothness", "geometry", "order"),
+        *("throughput", "final"),
     }
     assert set(content["cost"]) == COST
     assert set(content["cost"]["fraction"]) == {"of_total", "of_nominal"}
@@ -132,8 +134,15 @@ def test_the_results_have_the_documented_keys(finished: Path) -> None:
     assert all(value > 0 for value in content["throughput"].values())
     assert set(content["final"]) == FINAL
     assert content["final"]["floor_nats"] == content["final"]["uniform_nats"]
-    unmeasured = [content["geometry"], smoothness["hidden_mean"]]
-    assert unmeasured == [None, None]
+    hidden = smoothness["hidden_mean"]
+    assert [layer["layer"] for layer in hidden["layers"]] == [
+        *("embedding", "block 1", "block 2", "head")
+    ]
+    assert all(len(layer["offset"]) == 8 for layer in hidden["layers"])
+    assert content["geometry"]["tied"]
+    assert content["geometry"]["output"] is None
+    assert len(content["geometry"]["input"]["pairs"]) == 6
+    assert content["order"]["windows"] == hidden["windows"] == 4
 
 
 def test_the_lengths_are_refused_by_the_declared_policy_and_scored_by_the_further_one(

@@ -28,6 +28,8 @@ QUICK = (
     "evaluation.block_targets=64",
     "evaluation.sliding_targets=32",
     "evaluation.anchors=2",
+    "evaluation.hidden_windows=4",
+    "evaluation.order_windows=4",
 )
 WORDS = (*NOISE, *SMALL, *SHORT, *QUICK, *RUNNING)
 """D 16, 2 heads, 2 layers, T 8, V 11, 4 steps: half a second. Later words beat these."""

@@ -59,6 +59,13 @@ def test_position_rows_are_added_to_every_sequence_bit_for_bit(option: str):
     assert not torch.equal(module(some_ids(), rows.flip(0)), module(some_ids(), None) + rows)
 
 
+@adding
+def test_rows_enter_the_sum_as_they_are_added(option: str):
+    module = build(option, sizes=sizes())
+    entering = module.entering(module.token_rows())
+    assert torch.allclose(entering[some_ids()], module(some_ids(), None), rtol=1e-5, atol=1e-7)
+
+
 @every_option
 def test_equal_ids_have_equal_vectors_wherever_they_stand(option: str):
     vectors = build(option, sizes=sizes())(some_ids(), None)

@@ -169,6 +169,7 @@ def test_the_error_of_a_loss_counts_windows_and_not_targets():
     expected = windows.double().mean(dim=1).std() / 40**0.5
     assert found == pytest.approx(float(expected), rel=1e-6)
     targets = windows.double().std() / 320**0.5
+    assert found is not None
     assert found > 2 * float(targets)
 
 

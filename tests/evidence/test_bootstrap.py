@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import stats  # pyright: ignore[reportMissingTypeStubs]
 
 from andrea_exp.evidence.bootstrap import (
     interquartile_mean,

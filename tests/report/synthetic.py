@@ -174,7 +174,8 @@ def results(position: str, output: str, draw: random.Random) -> dict[str, Any]:
         "cost": _cost(position, output),
         "lengths": _lengths(position, loss, draw),
         "smoothness": _smoothness(position, draw),
-        "geometry": None,
+        "geometry": _geometry(output, draw),
+        "order": _order(draw),
         "throughput": {
             "tokens_per_s": 45_000 + draw.gauss(0, 900),
             "step_ms_median": 44.7,
@@ -271,7 +272,7 @@ def _smoothness(position: str, draw: random.Random) -> dict[str, Any]:
     keys = ("table", "init", "trained", "change", "controls", "permutation", "drift")
     keys += ("overlap", "row_cosines", "hidden_mean")
     if not SCHEMES[position][4]:
-        return dict.fromkeys(keys)
+        return dict.fromkeys(keys) | {"hidden_mean": _hidden_mean(position, draw)}
     wave = _panel(lambda lag: 0.5 + 0.45 * math.cos(lag / 9) * math.exp(-lag / 60))
     noise = _panel(lambda lag: 0.03 * math.sin(7 * lag + draw.random()))
     own = _panel(lambda lag: 0.72 * math.exp(-lag / 12) - 0.05)
@@ -299,7 +300,89 @@ def _smoothness(position: str, draw: random.Random) -> dict[str, Any]:
             "trained": [[round(0.7 ** (i - k), 3) for k in range(i + 1)] for i in range(T // 8)],
             "sinusoid": [[round(math.cos(i - k), 3) for k in range(i + 1)] for i in range(T // 8)],
         },
-        "hidden_mean": None,
+        "hidden_mean": _hidden_mean(position, draw),
+    }
+
+
+def _hidden_mean(position: str, draw: random.Random) -> dict[str, Any]:
+    has_rows = SCHEMES[position][4]
+
+    def layer(name: str, share: float) -> dict[str, Any]:
+        return {
+            "layer": name,
+            "adjacent_cosine": 0.97,
+            "centred_adjacent_cosine": 0.7 + draw.gauss(0, 0.01),
+            "d2_over_d1": 1.1,
+            "effective_rank": 5.2,
+            "position_share": share,
+            "noise_share": 1.04 if share < 0.01 else 0.06,
+            "offset": [share**0.5 / (1 + place / 9) for place in range(T)],
+        }
+
+    def scale(tokens: float, positions: float) -> dict[str, Any]:
+        ratio = {"position_norm": positions, "ratio": positions / tokens}
+        return {"token_norm": tokens, **(ratio if has_rows else dict.fromkeys(ratio))}
+
+    first = 0.06 if has_rows else 0.002
+    shares = {"embedding": first, "block 1": 0.03, "block 2": 0.02, "head": 0.021}
+    return {
+        "windows": 512,
+        "layers": [layer(name, share) for name, share in shares.items()],
+        "input_init": scale(0.9, 0.23),
+        "input_trained": scale(1.2, 0.84),
+    }
+
+
+def _geometry(output: str, draw: random.Random) -> dict[str, Any]:
+    tied = output == "tied"
+    return {
+        "tied": tied,
+        "input": _token_rows(draw, rise=0.3),
+        "output": None if tied else _token_rows(draw, rise=0.6),
+    }
+
+
+def _token_rows(draw: random.Random, *, rise: float) -> dict[str, Any]:
+    def products(cosine: float, norm: float) -> dict[str, float]:
+        dot = cosine * norm * norm
+        return {"first_norm": norm, "second_norm": norm, "dot": dot, "cosine": cosine}
+
+    def classes(difference: float) -> dict[str, Any]:
+        to = {"weekdays": 0.0, "instruments": 0.1}
+        return {"within": difference + 0.05, "across": 0.05, "to": to, "difference": difference}
+
+    before, after = draw.gauss(0, 0.02), rise + draw.gauss(0, 0.03)
+    near = [{"token": "pet", "cosine": 0.71}, {"token": "<dog>", "cosine": 0.5}]
+    return {
+        "random_cosine_sd": D**-0.5,
+        "pairs": [
+            {
+                "first": "cat",
+                "second": second,
+                "init": products(draw.gauss(0, D**-0.5), 0.9),
+                "trained": products(cosine, 1.3),
+            }
+            for second, cosine in (("dog", 0.66), ("Tuesday", 0.02))
+        ],
+        "contrast": {
+            "name": "pets",
+            "init": classes(before),
+            "trained": classes(after),
+            "rise": after - before,
+        },
+        "neighbours": [{"token": "cat", "nearest": near}, {"token": "dog", "nearest": []}],
+    }
+
+
+def _order(draw: random.Random) -> dict[str, Any]:
+    rise = 0.4 + draw.gauss(0, 0.02)
+    return {
+        "windows": 256,
+        "change_nats": 0.52,
+        "loss_nats": 1.6,
+        "permuted_loss_nats": 1.6 + rise,
+        "rise_nats": rise,
+        "rise_se": 0.05,
     }
 
 

@@ -34,7 +34,7 @@ def experiment(*claims: dict[str, Any], seeds: list[int] = SEEDS) -> dict[str, A
 
 
 def sweep(folder: Path, *, seeds: list[int] = SEEDS, **changes: Any) -> Path:
-    given = {"experiment": experiment(TRUE, FALSE, OPEN), **changes}
+    given: dict[str, Any] = {"experiment": experiment(TRUE, FALSE, OPEN), **changes}
     for position in ("alibi", "sinusoidal"):
         for seed in seeds:
             make_run(folder, position=position, seed=seed, **given)

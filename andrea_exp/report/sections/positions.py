@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from andrea_exp.report.arms import Policy, policies
-from andrea_exp.report.figure import Curve, arm_lines, floor_line, mark_trained_length, panel
+from andrea_exp.report.figure import (
+    Curve,
+    arm_lines,
+    floor_line,
+    mark_trained_length,
+    panel,
+    position_axis,
+)
 from andrea_exp.report.format import fixed, multiple
 from andrea_exp.report.markup import legend, panels, paragraph
 from andrea_exp.report.palette import Style
@@ -105,10 +112,9 @@ def _figure(table: Table, profiles: Sequence[Profile], *, factor: float, key: st
         if floor.x:
             floor_line(axes, floor)
         last = max(x for profile in profiles for curve in profile.curves for x in curve.x)
-        _position_axis(axes, last=last)
+        position_axis(axes, last=last)
         if table.trained_length is not None and last > table.trained_length:
             mark_trained_length(axes, table.trained_length)
-        axes.set_xlabel("position in the window, tokens from its start")
         axes.set_ylabel("loss, nats per token")
 
     return panel(
@@ -117,16 +123,6 @@ def _figure(table: Table, profiles: Sequence[Profile], *, factor: float, key: st
         title=f"Windows of {multiple(factor)}" if factor > 1 else "Windows of the trained length T",
         description=_description(profiles),
     )
-
-
-def _position_axis(axes: "Axes", *, last: float) -> None:
-    """Powers of two up to the end of the window, every second one in a long window."""
-    powers = math.ceil(math.log2(max(last, 2)))
-    ticks = [2**power for power in range(0, powers + 1, 1 + powers // 11)]
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(ticks, [str(tick) for tick in ticks])
-    axes.set_xlim(1, 1.06 * 2**powers)
-    axes.minorticks_off()
 
 
 def _description(profiles: Sequence[Profile]) -> str:
