@@ -36,7 +36,7 @@ class RunRecord:
     manifest: Manifest
     metrics: list[Row]
     """One row per logged step; empty before the first."""
-    results: Part | None
+    results: dict[str, Any] | None
     """None before the evaluation has ended."""
     status: Status
     """As people are told it: a run that nobody executes any more is interrupted."""
@@ -84,7 +84,11 @@ def without(found: Survey, damage: IncompleteResults) -> Survey:
     Raises:
         Refusal: no run is left.
     """
-    damaged = [run for run in found.records if run.results and run.results.file == damage.file]
+    damaged = [
+        run
+        for run in found.records
+        if isinstance(run.results, Part) and run.results.file == damage.file
+    ]
     if len(damaged) == len(found.records):
         raise damage
     return Survey(

@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
@@ -89,7 +89,8 @@ class _Sweep:
         for stopped in (Status.interrupted, Status.preempted):
             if stopped in statuses:
                 return EXIT[stopped]
-        return DONE if statuses == {Status.completed} else FAILED
+        whole = all(_final(directory) for directory in self.directories.values())
+        return DONE if whole and statuses == {Status.completed} else FAILED
 
 
 def _say_what_is_there(directories: Sequence[RunDirectory]) -> None:
@@ -105,9 +106,15 @@ def _told(directory: RunDirectory) -> str:
 
 
 def _validation_loss(directory: RunDirectory) -> float | None:
+    final = _final(directory)
+    return final.get("val_loss_nats") if final else None
+
+
+def _final(directory: RunDirectory) -> Mapping[str, float | None] | None:
+    """The last losses of a completed job; None also where they are damaged, as the table says."""
     if directory.shown_status() is not Status.completed:
         return None
     try:
-        return read_results(directory.results_file)["final"]["val_loss_nats"]
-    except Refusal:  # a file that was damaged: the table and the report say so
+        return read_results(directory.results_file)["final"]
+    except Refusal:
         return None

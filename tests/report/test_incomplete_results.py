@@ -1,7 +1,6 @@
 """Results that are JSON and lack a key: the run is shown as damaged, and the report is built."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from andrea_exp.report.__main__ import main
 from andrea_exp.report.jobs import job_states
 from andrea_exp.report.page import drawn, page, read
 from tests.report.synthetic import make_run
+from tests.report.test_sections import rows
 
 Place = tuple[str | int, ...]
 NEEDED: list[Place] = [
@@ -21,7 +21,7 @@ NEEDED: list[Place] = [
     ("lengths", 0, "factor"),
     ("lengths", 2, "per_position"),
     ("smoothness", "trained", "cosine_by_lag"),
-    ("smoothness", "controls", "iid"),
+    ("smoothness", "controls", "sinusoid"),
     ("smoothness", "drift", "relative"),
 ]
 """Keys that sections cannot do without, one of each kind of record."""
@@ -62,9 +62,10 @@ def test_each_missing_key_is_told_with_its_place_when_it_is_asked_for(single: Pa
         for step in place[:-1]:
             part = part[step]
         assert isinstance(part, Part)
-        del part[place[-1]]
+        key = str(place[-1])
+        del part[key]
         with pytest.raises(IncompleteResults) as refusal:
-            part[place[-1]]
+            part[key]
         assert str(refusal.value).startswith(f"{file} lacks {written(place)};")
 
 
@@ -89,13 +90,12 @@ def test_a_report_shows_which_keys_are_missing_and_all_other_runs(
     for run, place in zip(runs, NEEDED, strict=False):
         remove(run, place)
     text = page(read([tmp_path]))
-    faults = text[text.index('id="faults"') :]
+    shown = {row[-1]: row for row in rows(text, key="faults")}
     for run, place in zip(runs, NEEDED, strict=False):
-        row = next(row for row in re.findall("<tr>.*?</tr>", faults) if run.name in row)
-        assert "unreadable" in row
-        assert f"results.json lacks {written(place)};" in row
+        assert shown[run.name][1] == "unreadable"
+        assert shown[run.name][2].startswith(f"results.json lacks {written(place)};")
         assert any(f"lacks {written(place)};" in message for message in caplog.messages)
-    assert f"{len(NEEDED)} of {len(runs)} runs are missing" in faults
+    assert f"{len(NEEDED)} of {len(runs)} runs are missing" in text
     assert str(tmp_path) not in text
     assert "learned, tied, seed 6" in text
 
