@@ -141,6 +141,14 @@ class RunDirectory:
             return Status.interrupted if status is Status.running else status
         return status
 
+    def is_finished(self) -> bool:
+        """Whether the run came to its end: it diverged, or it completed and its results are there.
+
+        Where they were removed, executing it again measures what it has trained.
+        """
+        status = self.shown_status()
+        return status is Status.nan or (status is Status.completed and self.results_file.exists())
+
     @property
     def config_file(self) -> Path:
         """The frozen configuration."""

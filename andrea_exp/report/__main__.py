@@ -25,14 +25,14 @@ def _answer(asked: argparse.Namespace) -> int:
 
 def _made(asked: argparse.Namespace) -> Path:
     from andrea_exp.report.anonymous import anonymous
-    from andrea_exp.report.page import page, read, write
+    from andrea_exp.report.page import drawn, page, read, write
     from andrea_exp.report.picture import picture
 
     found = read(asked.directories)
     if asked.anonymous:
         found = anonymous(found)
     if asked.picture is not None:
-        write(asked.picture, picture(found))
+        write(asked.picture, drawn(found, picture))
         return asked.picture
     output = asked.output or _beside(asked.directories)
     write(output, page(found))
