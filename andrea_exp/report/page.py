@@ -104,11 +104,12 @@ def drawn(found: Survey, draw: Callable[[Survey], str]) -> str:
     Raises:
         Refusal: no run is left.
     """
-    try:
-        return draw(found)
-    except IncompleteResults as damage:
-        _LOG.warning(str(damage))
-        return drawn(without(found, damage), draw)
+    while True:
+        try:
+            return draw(found)
+        except IncompleteResults as damage:
+            _LOG.warning(str(damage))
+            found = without(found, damage)
 
 
 def _page(found: Survey) -> str:
