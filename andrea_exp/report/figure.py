@@ -276,6 +276,6 @@ def _inline(document: str, *, key: str) -> str:
 
 
 def _short(path: str) -> str:
-    """A path with hundredths of a point, which nobody sees, and no room between its numbers."""
-    rounded = re.sub(r"-?\d+\.\d+", lambda number: f"{float(number.group()):.2f}", path)
-    return re.sub(r"\s*([MLCQzZ]) ?\s*", r"\1", rounded.replace("\n", " ").replace(".00", ""))
+    """A path to the hundredth of a point, past which nobody sees, without room around letters."""
+    cut = re.sub(r"(?<=\.\d\d)\d+", "", path)
+    return cut.replace("\n", "").replace(" L ", "L").replace("M ", "M")

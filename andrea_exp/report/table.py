@@ -185,10 +185,11 @@ def _length_rows(run: Run) -> Iterator[dict[str, Any]]:
     declared = {row["beyond"] for row in rows if row["factor"] == 1}
     for row in rows:
         told = {
+            **row,
             "run": run.name.run,
             "arm": run.arm,
             "seed": run.seed,
             "length": row["length"],
             "declared": row["beyond"] in declared,
         }
-        yield {key: {**row, **told}.get(key) for key in LENGTHS}
+        yield {key: told.get(key) for key in LENGTHS}
