@@ -39,6 +39,7 @@ def make_run(
     python: str = "3.11.7",
     settings: Mapping[str, Any] | None = None,
     words: Sequence[str] = (),
+    argv: Sequence[str] = (),
     with_results: bool = True,
     experiment: Mapping[str, Any] | None = None,
     started_at: str = "2026-01-02T03:04:05.678+00:00",
@@ -70,7 +71,11 @@ def make_run(
     )
     (folder / "config.yaml").write_text(frozen.text())
     manifest = _manifest(choices, seed=seed, status=status, fingerprint=fingerprint, python=python)
-    manifest = replace(manifest, overrides=[*manifest.overrides, *words])
+    manifest = replace(
+        manifest,
+        argv=[*(argv or manifest.argv)],
+        overrides=[*manifest.overrides, *words],
+    )
     if manifest.started_at is not None:
         manifest = replace(manifest, started_at=started_at)
     (folder / "manifest.json").write_text(manifest.text())
@@ -110,7 +115,10 @@ def _manifest(
 ) -> Manifest:
     overrides = [f"position={choices['position']}", f"output={choices['output']}", f"seed={seed}"]
     new = Manifest.pending(
-        seed=seed, argv=["andrea_exp", *overrides], overrides=overrides, choices=choices
+        seed=seed,
+        argv=["python", "-m", "andrea_exp", *overrides],
+        overrides=overrides,
+        choices=choices,
     )
     if status is Status.pending:
         return new

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from andrea_exp.evidence.rule import ALPHA, Kind, Verdict
 from andrea_exp.report.figure import panel
 from andrea_exp.report.format import MISSING, fixed, listing, multiple, quantity, signed
-from andrea_exp.report.markup import Cell, Column, data_table, panels, paragraph, with_note
+from andrea_exp.report.markup import Cell, Column, data_table, nothing, panels, paragraph, with_note
 from andrea_exp.report.palette import MUTED, SERIES, TEXT
 from andrea_exp.report.registration import Registration, registration
 from andrea_exp.report.sections.base import Section
@@ -40,7 +40,7 @@ def in_words(table: Table) -> Markup:
 def _html(table: Table) -> Markup:
     found = registration(table)
     if found is None:
-        return paragraph("These runs belong to no experiment with claims.")
+        return nothing("These runs belong to no experiment with claims.")
     seeds = listing([str(seed) for seed in found.seeds])
     rule = (
         f"Claims and seeds ({seeds}) were fixed before the first run; together they have the hash "
@@ -250,4 +250,9 @@ def _seeds(found: Registration) -> Markup:
     )
 
 
-SECTION = Section(key="verdicts", title="Claims and verdicts", html=_html)
+SECTION = Section(
+    key="verdicts",
+    title="Claims and verdicts",
+    source="config.yaml (seeds, claims), results.json (what each claim names)",
+    html=_html,
+)
