@@ -57,9 +57,11 @@ def execute(path: Path) -> Status:
     directory = RunDirectory.open(path)
     with directory.lock(), writing(directory.log_file), logging_to(directory.log_file):
         before = directory.manifest()
-        if before.status in (Status.completed, Status.nan):
+        if directory.is_finished():
             _LOG.warning("%s: %s already, left as it is", path, before.status.name)
             return before.status
+        if before.status is Status.completed:
+            _LOG.warning("%s: completed, but results.json is not there; measuring again", path)
         failure = None
         try:
             with stoppable():

@@ -1,10 +1,11 @@
 """Weights & Biases. Its files, `wandb/` in the run directory, are written by W&B in its own way."""
 
 import io
+import logging
 import os
 import secrets
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -14,7 +15,7 @@ from typing_extensions import override
 from andrea_exp.component import above
 from andrea_exp.logger.base import Cell, Labels, Logger, LoggerConfig, Mode
 from andrea_exp.record.manifest import LogIdentity
-from andrea_exp.record.redact import redacted
+from andrea_exp.record.redact import redact, redacted
 
 if TYPE_CHECKING:  # importing it takes a third of a second, and the door loads this module always
     import wandb
@@ -36,7 +37,7 @@ class WandbConfig(LoggerConfig):
     entity: str | None
     """Account or team; null: the account's own default."""
     init_timeout_s: float = field(metadata=above(0))
-    """Longest wait for the service at the start, after W&B's own check of the key (10 s)."""
+    """Longest wait for the service at the start."""
     finish_timeout_s: float = field(metadata=above(0))
     """Longest wait at the end for what is not uploaded yet; it stays in the run directory."""
 
@@ -57,6 +58,7 @@ class WandbConfig(LoggerConfig):
         os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
         import wandb  # noqa: PLC0415 -- see above
 
+        logging.getLogger("wandb").addFilter(_tilde)
         settings = wandb.Settings(**self._settings(known=set(wandb.Settings.model_fields)))
         if self.mode is Mode.online:
             _require_account(settings)
@@ -90,6 +92,7 @@ class WandbConfig(LoggerConfig):
             "save_code": False,
             "symlink": False,
             "host": "",
+            "program": "andrea_exp",  # and not the path of what was started
         }
         # Private, so another version may not know them. By default a kill loses 15 s of rows.
         private = {
@@ -108,8 +111,8 @@ class WandbLogger(Logger):
 
     def __init__(self, run: "wandb.Run", *, mode: str, directory: Path) -> None:
         self._run = run
-        self._directory = directory
         files = Path(run.settings.sync_dir).resolve().relative_to(directory.resolve())
+        self._files = directory / files
         self._identity = LogIdentity(id=run.id, mode=mode, directory=str(files))
         self._step: int | None = None
 
@@ -123,16 +126,19 @@ class WandbLogger(Logger):
     def table(self, name: str, *, columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
         import wandb  # noqa: PLC0415 -- see above
 
-        with _staging_in(self._directory / "wandb"):
-            table = wandb.Table(
-                columns=list(columns), data=[list(row) for row in rows], allow_mixed_types=True
-            )
-            self._run.log({name: table}, step=self._step)
+        table = wandb.Table(
+            columns=list(columns), data=[list(row) for row in rows], allow_mixed_types=True
+        )
+        # A table that is not bound becomes an artifact too: W&B then asks the service before it
+        # goes on, and writes down where on this machine its second copy lies.
+        table.bind_to_run(self._run, name, self._step or 0)
+        self._run.log({name: table}, step=self._step)
 
     @override
     def image(self, name: str, source: Path | bytes) -> None:
-        import wandb  # noqa: PLC0415 -- see above
         from PIL import Image  # noqa: PLC0415 -- as slow, and only W&B's pictures need it
+
+        import wandb  # noqa: PLC0415 -- see above
 
         with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source) as picture:
             self._run.log({name: wandb.Image(picture)}, step=self._step)
@@ -143,7 +149,14 @@ class WandbLogger(Logger):
             # W&B holds the last row back, and its columns would replace final numbers of one name.
             self._run.log({}, step=self._step, commit=True)
         self._run.summary.update(dict(summary))
-        self._run.finish(exit_code=1 if failed else 0)
+        try:
+            self._run.finish(exit_code=1 if failed else 0)
+        except TimeoutError as error:
+            raise TimeoutError(
+                "the service has not taken everything after "
+                f"finish_timeout_s={self._run.settings.finish_timeout:g}; "
+                f"upload it later with: wandb sync --include-online {shlex.quote(str(self._files))}"
+            ) from error
 
     @override
     def identity(self) -> LogIdentity:
@@ -155,21 +168,15 @@ def _require_account(settings: "wandb.Settings") -> None:
     import wandb  # noqa: PLC0415 -- see above
 
     wandb.setup(settings=settings)
-    if not wandb.login(prompt=False):
+    # The key is checked when the run is opened, within `init_timeout_s`. W&B's check before that
+    # has a patience of its own, and a program that ended soon after it hung for ten minutes.
+    if not wandb.login(prompt=False, verify=False):
         raise ConnectionError(
             "no W&B account is set up here; run `wandb login` first, or keep logger.mode=offline"
         )
 
 
-@contextmanager
-def _staging_in(folder: Path) -> Generator[None]:
-    """Keep W&B's copies of tables in a folder; by default they pile up in the home directory."""
-    before = os.environ.get("WANDB_DATA_DIR")
-    os.environ["WANDB_DATA_DIR"] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["WANDB_DATA_DIR"]
-        else:
-            os.environ["WANDB_DATA_DIR"] = before
+def _tilde(record: logging.LogRecord) -> bool:
+    """Write the home directory as `~` in what W&B notes in `debug.log`."""
+    record.msg, record.args = redact(record.getMessage()), None
+    return True

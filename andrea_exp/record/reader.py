@@ -12,7 +12,7 @@ from andrea_exp.component import Refusal
 from andrea_exp.record.directory import RunDirectory
 from andrea_exp.record.manifest import Manifest, Status
 from andrea_exp.record.metrics import Row, read_metrics
-from andrea_exp.record.results import read_results
+from andrea_exp.record.results import IncompleteResults, Part, read_results
 
 _LOG = logging.getLogger(__name__)
 
@@ -72,11 +72,32 @@ def survey(paths: Sequence[Path]) -> Survey:
         try:
             found.records.append(load(run))
         except Refusal as refusal:
-            reason = str(refusal).replace(f"{run.path}{os.sep}", "")
-            found.unreadable.append(UnreadableRun(path=run.path, name=_name(run), reason=reason))
+            found.unreadable.append(_unreadable(run.path, name=_name(run), why=refusal))
     if not found.records:
         raise Refusal("\n".join(f"{each.path}: {each.reason}" for each in found.unreadable))
     return found
+
+
+def without(found: Survey, damage: IncompleteResults) -> Survey:
+    """The same runs, of which the one whose results lack a key that is needed cannot be read.
+
+    Raises:
+        Refusal: no run is left.
+    """
+    damaged = [
+        run
+        for run in found.records
+        if isinstance(run.results, Part) and run.results.file == damage.file
+    ]
+    if len(damaged) == len(found.records):
+        raise damage
+    return Survey(
+        [run for run in found.records if run not in damaged],
+        [
+            *found.unreadable,
+            *(_unreadable(run.path, name=run.name, why=damage) for run in damaged),
+        ],
+    )
 
 
 def discover(paths: Sequence[Path]) -> list[RunDirectory]:
@@ -148,13 +169,19 @@ def newest_unfinished(parent: Path, recipe_hash: str) -> RunDirectory | None:
     return None
 
 
+def _unreadable(path: Path, *, name: str, why: Refusal) -> UnreadableRun:
+    """The reason names files as they are called in the run's directory, wherever that lies."""
+    folder = why.file.parent if isinstance(why, IncompleteResults) else path
+    return UnreadableRun(path=path, name=name, reason=str(why).replace(f"{folder}{os.sep}", ""))
+
+
 def _can_go_on(run: RunDirectory) -> bool:
     if run.is_locked():
         return False
     status = run.shown_status()
     if status is Status.failed:
         return any(run.checkpoints.glob("*.ckpt"))
-    return status in {Status.pending, Status.interrupted, Status.preempted}
+    return not run.is_finished()
 
 
 def _name(run: RunDirectory) -> str:

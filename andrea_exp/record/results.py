@@ -4,13 +4,42 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Never, final
 
 from andrea_exp.atomic import write_atomically
 from andrea_exp.component import Refusal
 
 SCHEMA = 1
 """Version of the layout of results; it grows when a key changes its meaning or goes."""
+
+
+class IncompleteResults(Refusal):
+    """A file of results lacks a key that is needed."""
+
+    def __init__(self, file: Path, key: str) -> None:
+        super().__init__(
+            f"{file} lacks {key}; remove the file, and executing the directory again by "
+            "andrea_exp.job writes it anew"
+        )
+        self.file = file
+
+
+@final
+class Part(dict[str, Any]):
+    """A part of a file of results. Asked for a key that it lacks, it names file and place.
+
+    `get` answers as that of any mapping: some keys are newer than some files of this schema.
+    """
+
+    def __init__(self, content: Mapping[str, Any], *, file: Path, at: str) -> None:
+        super().__init__(
+            {key: _part(value, file=file, at=f"{at}{key}") for key, value in content.items()}
+        )
+        self.file = file
+        self._at = at
+
+    def __missing__(self, key: str) -> Never:
+        raise IncompleteResults(self.file, f"{self._at}{key}")
 
 
 def write_results(path: Path, results: Mapping[str, object]) -> None:
@@ -30,7 +59,7 @@ def write_results(path: Path, results: Mapping[str, object]) -> None:
     write_atomically(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
-def read_results(path: Path) -> dict[str, Any]:
+def read_results(path: Path) -> Part:
     """The results of a file, `schema` included.
 
     Raises:
@@ -48,7 +77,16 @@ def read_results(path: Path) -> dict[str, Any]:
             f"{path} has schema {schema}, this version of andrea_exp reads {SCHEMA}; "
             "read it with the version that wrote it"
         )
-    return content
+    return Part(content, file=path, at="")
+
+
+def _part(value: Any, *, file: Path, at: str) -> Any:
+    """A value of a file of results, in which each mapping is a `Part`."""
+    if isinstance(value, Mapping):
+        return Part(value, file=file, at=f"{at}.")
+    if isinstance(value, list):
+        return [_part(inner, file=file, at=f"{at}[{index}]") for index, inner in enumerate(value)]
+    return value
 
 
 def _plain(value: object, *, at: str) -> object:

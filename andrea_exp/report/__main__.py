@@ -26,14 +26,14 @@ def _answer(asked: argparse.Namespace) -> int:
 def _made(asked: argparse.Namespace) -> Path:
     from andrea_exp.report.anonymous import anonymous
     from andrea_exp.report.keep import keep
-    from andrea_exp.report.page import page, read, write
+    from andrea_exp.report.page import drawn, page, read, write
     from andrea_exp.report.picture import picture
 
     found = read(asked.directories)
     if asked.anonymous:
         found = anonymous(found)
     if asked.picture is not None:
-        write(asked.picture, picture(found))
+        write(asked.picture, drawn(found, picture))
         return asked.picture
     if asked.keep is not None:
         return keep(found, folder=asked.keep)

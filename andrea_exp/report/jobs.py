@@ -1,5 +1,6 @@
 """The jobs of a sweep, a line for each: how far it is, what came out, and what went wrong."""
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,7 +11,7 @@ from andrea_exp.component import Refusal
 from andrea_exp.record import slurm_queue
 from andrea_exp.record.directory import RunDirectory
 from andrea_exp.record.manifest import Status
-from andrea_exp.record.reader import discover, load
+from andrea_exp.record.reader import RunRecord, discover, load
 from andrea_exp.record.submission import Submission
 from andrea_exp.report.format import MISSING, fixed, signed
 
@@ -73,13 +74,15 @@ def job_table(paths: Sequence[Path]) -> str:
 
 def _state(run: RunDirectory, *, queue: str | None) -> JobState:
     try:
-        record = load(run)
+        return _readable(run, load(run), queue=queue)
     except Refusal as refusal:
         return JobState(
             path=str(run.path), job=run.path.name, status="unreadable", reason=str(refusal)
         )
+
+
+def _readable(run: RunDirectory, record: RunRecord, *, queue: str | None) -> JobState:
     last = record.metrics[-1] if record.metrics else {}
-    failure = record.manifest.failure
     final = record.results["final"] if record.results else {}
     return JobState(
         path=str(run.path),
@@ -90,10 +93,22 @@ def _state(run: RunDirectory, *, queue: str | None) -> JobState:
         trained_s=last.get("elapsed_s"),
         val_loss_nats=final.get("val_loss_nats"),
         rise_nats=_first_rise(record.results["lengths"] if record.results else []),
-        reason=failure.message if failure and record.status is not Status.completed else None,
+        reason=_reason(record),
         queue=queue,
         log=_log(run),
     )
+
+
+def _reason(record: RunRecord) -> str | None:
+    if record.status is Status.completed:
+        return None if record.results is not None else _lost(record)
+    failure = record.manifest.failure
+    return failure.message if failure else None
+
+
+def _lost(record: RunRecord) -> str:
+    command = f"python -m andrea_exp.job {shlex.quote(str(record.path))}"
+    return f"results.json is not there; what was trained is measured again by: {command}"
 
 
 def _log(run: RunDirectory) -> str | None:

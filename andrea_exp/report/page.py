@@ -1,12 +1,13 @@
 """The whole report: run directories in, one HTML file out."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from andrea_exp.atomic import write_atomically
 from andrea_exp.component import Refusal
-from andrea_exp.record.reader import Survey, survey
+from andrea_exp.record.reader import Survey, survey, without
+from andrea_exp.record.results import IncompleteResults
 from andrea_exp.report import palette
 from andrea_exp.report.cautions import cautions
 from andrea_exp.report.format import quantity
@@ -94,6 +95,23 @@ def read(paths: Sequence[Path]) -> Survey:
 
 def page(found: Survey) -> str:
     """The report as one HTML document that needs nothing else."""
+    return drawn(found, _page)
+
+
+def drawn(found: Survey, draw: Callable[[Survey], str]) -> str:
+    """What is drawn of these runs; one whose results lack a key that is needed is unreadable.
+
+    Raises:
+        Refusal: no run is left.
+    """
+    try:
+        return draw(found)
+    except IncompleteResults as damage:
+        _LOG.warning(str(damage))
+        return drawn(without(found, damage), draw)
+
+
+def _page(found: Survey) -> str:
     table = table_of(found)
     return fragment(
         "page",

@@ -187,6 +187,7 @@ def _length_rows(run: Run) -> Iterator[dict[str, Any]]:
             "run": run.name.run,
             "arm": run.arm,
             "seed": run.seed,
+            "length": row["length"],
             "declared": row["beyond"] in declared,
         }
         yield {key: {**row, **told}.get(key) for key in LENGTHS}

@@ -17,9 +17,6 @@ from andrea_exp.record.manifest import Status
 from andrea_exp.sweep.launcher.base import LauncherConfig
 from andrea_exp.sweep.naming import digest_and_number, job_names
 
-FINISHED = (Status.completed, Status.nan)
-"""What the same command leaves as it is."""
-
 
 @final
 @dataclass(kw_only=True, frozen=True)
@@ -128,7 +125,7 @@ def _check(jobs: Sequence[Job], *, elsewhere: bool) -> None:
     """What is finished needs no check; the same data are read for one job alone."""
     read: set[str] = set()
     for job in jobs:
-        if job.found is not None and job.found.shown_status() in FINISHED:
+        if job.found is not None and job.found.is_finished():
             continue
         if job.found is not None and job.found.shown_status() is not Status.running:
             refuse_other_execution(

@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
@@ -19,7 +19,7 @@ from andrea_exp.report.jobs import job_table
 from andrea_exp.report.page import build
 from andrea_exp.sweep.expand import Batch, expand
 from andrea_exp.sweep.launcher.base import LauncherConfig
-from andrea_exp.sweep.plan import FINISHED, plan, refuse_twins, settle
+from andrea_exp.sweep.plan import plan, refuse_twins, settle
 
 
 def run_sweep(overrides: Sequence[str]) -> int:
@@ -75,9 +75,7 @@ class _Sweep:
         if known:
             _say_what_is_there(directories)
         waiting = [
-            directory
-            for directory in dict.fromkeys(directories)
-            if directory.shown_status() not in FINISHED
+            directory for directory in dict.fromkeys(directories) if not directory.is_finished()
         ]
         sweep = jobs[0].request.config.running.sweep
         if waiting:
@@ -91,16 +89,32 @@ class _Sweep:
         for stopped in (Status.interrupted, Status.preempted):
             if stopped in statuses:
                 return EXIT[stopped]
-        return DONE if statuses == {Status.completed} else FAILED
+        whole = all(_final(directory) for directory in self.directories.values())
+        return DONE if whole and statuses == {Status.completed} else FAILED
 
 
 def _say_what_is_there(directories: Sequence[RunDirectory]) -> None:
-    counted = Counter(directory.shown_status().name for directory in directories)
+    counted = Counter(_told(directory) for directory in directories)
     found = ", ".join(f"{number} {status}" for status, number in counted.items())
     print(f"{len(directories)} jobs: {found}", flush=True)
 
 
+def _told(directory: RunDirectory) -> str:
+    status = directory.shown_status()
+    lost = status is Status.completed and not directory.is_finished()
+    return "completed without results.json, measured again" if lost else status.name
+
+
 def _validation_loss(directory: RunDirectory) -> float | None:
+    final = _final(directory)
+    return final.get("val_loss_nats") if final else None
+
+
+def _final(directory: RunDirectory) -> Mapping[str, float | None] | None:
+    """The last losses of a completed job; None also where they are damaged, as the table says."""
     if directory.shown_status() is not Status.completed:
         return None
-    return read_results(directory.results_file)["final"]["val_loss_nats"]
+    try:
+        return read_results(directory.results_file)["final"]
+    except Refusal:
+        return None

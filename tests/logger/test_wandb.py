@@ -15,15 +15,15 @@ import andrea_exp
 from andrea_exp.component import Range
 from andrea_exp.logger.base import Disabled, Labels, Mode
 from andrea_exp.logger.wandb import WandbConfig
+from tests.wandb_server import KEY
 
 ROOT = Path(andrea_exp.__file__).parents[1]
 VALUES = yaml.safe_load((ROOT / "conf" / "logger" / "wandb.yaml").read_text())
 TYPED: dict[str, Any] = {**VALUES, "mode": Mode[VALUES["mode"]]}
 OPTION = WandbConfig(**TYPED)
 CONFIG = {"model": {"d_model": 12}, "betas": [0.9, 0.95], "api_key": "abc"}
-HANGING_S = 90.0
+HANGING_S = 30.0
 """Without a limit of ours W&B tries for longer than this."""
-KEY = "0123456789abcdef" * 2 + "01234567"
 
 # Each test has a process of its own: the service behind W&B lives as long as the process.
 PRELUDE = f"""
@@ -35,9 +35,9 @@ from andrea_exp.logger.wandb import WandbConfig
 logging.basicConfig(level=logging.INFO)
 OPTION = WandbConfig(**{{**{VALUES!r}, "mode": Mode[{VALUES["mode"]!r}]}})
 DIRECTORY = Path("run")
-def open_it(option=OPTION, resume_id=None):
+def open_it(option=None, resume_id=None):
     labels = Labels(name="a run", group="a sweep", job_type="train", tags=["toy", "rope"])
-    return option.open(
+    return (option or OPTION).open(
         directory=DIRECTORY, labels=labels, config={CONFIG!r}, resume_id=resume_id
     )
 """

@@ -22,8 +22,9 @@ def test_reading_gives_what_was_written_types_included() -> None:
     assert FrozenConfig.parse(FROZEN.text(), source="c") == FROZEN
 
 
-def test_the_file_has_the_four_published_keys() -> None:
-    assert list(yaml.safe_load(FROZEN.text())) == ["schema", "recipe_hash", "choices", "config"]
+def test_the_file_has_the_published_keys() -> None:
+    keys = ["schema", "recipe_hash", "claims_hash", "choices", "config"]
+    assert list(yaml.safe_load(FROZEN.text())) == keys
 
 
 @pytest.mark.parametrize(

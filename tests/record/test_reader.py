@@ -140,7 +140,7 @@ def test_the_newest_unfinished_run_of_the_recipe_is_found(tmp_path: Path) -> Non
     wanted = make(tmp_path, "2026-01-01_10-00-00-10", status=Status.interrupted)
     make(tmp_path, "2026-01-01_10-00-00-9", status=Status.preempted)
     make(tmp_path, "2026-01-02", recipe="r2")
-    make(tmp_path, "2026-01-03", status=Status.completed)
+    write_results(make(tmp_path, "2026-01-03", status=Status.completed).results_file, {})
     make(tmp_path, "2026-01-04", status=Status.nan)
     assert newest_unfinished(tmp_path, "r1") == wanted
     assert newest_unfinished(tmp_path, "r3") is None
@@ -153,6 +153,15 @@ def test_a_failed_run_goes_on_only_from_a_checkpoint(tmp_path: Path) -> None:
     run.checkpoints.mkdir()
     (run.checkpoints / "last.ckpt").touch()
     assert newest_unfinished(tmp_path, "r1") == run
+
+
+def test_a_completed_run_whose_results_were_removed_is_unfinished(tmp_path: Path) -> None:
+    run = make(tmp_path, "job", status=Status.completed)
+    assert not run.is_finished()
+    assert newest_unfinished(tmp_path, "r1") == run
+    write_results(run.results_file, {})
+    assert run.is_finished()
+    assert newest_unfinished(tmp_path, "r1") is None
 
 
 @pytest.mark.parametrize("status", [Status.pending, Status.running, Status.preempted])

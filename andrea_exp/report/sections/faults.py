@@ -11,6 +11,11 @@ from andrea_exp.report.markup import Cell, Column, data_table, paragraph
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.table import Run, Table
 
+NO_RESULTS = (
+    "it completed, but results.json is not there; executing the directory again by andrea_exp.job "
+    "measures what was trained"
+)
+
 
 def _html(table: Table) -> Markup:
     lost = [run for run in table.runs if not run.completed]
@@ -60,7 +65,7 @@ def _reason(run: Run) -> str:
     if failure is not None:
         return f"{failure.type}: {failure.message}"
     if run.record.status is Status.completed:
-        return "it ended, but results.json is not there"
+        return NO_RESULTS
     if any(_not_finite(row.get("train_loss_nats")) for row in run.record.metrics):
         return "the loss was not finite"
     return run.record.status.value

@@ -150,11 +150,8 @@ class _Board:
                 os.kill(process, signal.SIGTERM)
 
     def _finished(self, path: Path) -> bool:
-        return self._directories[path].shown_status() in (
-            Status.completed,
-            Status.nan,
-            Status.failed,
-        )
+        directory = self._directories[path]
+        return directory.is_finished() or directory.shown_status() is Status.failed
 
     def _failed(self, path: Path) -> bool:
         return self._directories[path].shown_status() in (Status.failed, Status.nan)
