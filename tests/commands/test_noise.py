@@ -31,7 +31,7 @@ def test_a_trained_model_stays_at_the_entropy_of_noise_within_its_error(
     excess = row["loss_nats"] - math.log(V)
     assert results["final"]["floor_nats"] == pytest.approx(math.log(V))
     assert 0 < row["loss_se"] < 0.002
-    assert abs(excess) < 3 * row["loss_se"], (excess, row["loss_se"])
+    assert abs(excess) < 4 * row["loss_se"], (excess, row["loss_se"])
 
 
 def test_a_model_that_has_not_learned_that_yet_lies_above_it(
