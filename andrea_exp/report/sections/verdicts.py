@@ -170,12 +170,17 @@ def _row(judgement: Judgement) -> Sequence[Cell]:
         else with_note(signed(judgement.mean), between),
         f"{'±' if claim.kind is Kind.within else ''}{claim.margin:g}",
         str(len(judgement.seeds)),
-        fixed(judgement.adjusted_p, digits=DIGITS),
-        MISSING if judgement.sign_p is None else fixed(judgement.sign_p, digits=DIGITS),
+        _p(judgement.adjusted_p),
+        MISSING if judgement.sign_p is None else _p(judgement.sign_p),
         MISSING if drawn is None else f"[{signed(drawn[0])}, {signed(drawn[1])}]",
         _why(judgement),
         claim.source,
     ]
+
+
+def _p(value: float) -> str:
+    least = 10.0**-DIGITS
+    return f"< {least:.{DIGITS}f}" if value < least else fixed(value, digits=DIGITS)
 
 
 def _forest(drawn: Sequence[Judgement]) -> Markup:
