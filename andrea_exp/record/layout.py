@@ -1,14 +1,22 @@
 """Whether values read from a file have the types that a dataclass declares."""
 
+from collections.abc import Mapping
 from dataclasses import is_dataclass
+from functools import cache
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 
 def misfits(record: object) -> list[str]:
     """The fields of a dataclass whose values are not of their type."""
-    hints = get_type_hints(type(record))
+    hints = _hints(type(record))
     return [name for name, hint in hints.items() if not _fits(getattr(record, name), hint)]
+
+
+@cache
+def _hints(kind: type) -> Mapping[str, Any]:
+    """The declared types; found once, since a report reads a thousand manifests."""
+    return get_type_hints(kind)
 
 
 def _fits(value: object, hint: Any) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Never, final
 
@@ -31,15 +31,43 @@ class Part(dict[str, Any]):
     `get` answers as that of any mapping: some keys are newer than some files of this schema.
     """
 
-    def __init__(self, content: Mapping[str, Any], *, file: Path, at: str) -> None:
-        super().__init__(
-            {key: _part(value, file=file, at=f"{at}{key}") for key, value in content.items()}
-        )
-        self.file = file
-        self._at = at
+    __slots__ = ("source",)
+    source: "_Source"
+
+    @property
+    def file(self) -> Path:
+        """The file that it comes from."""
+        return self.source.file
 
     def __missing__(self, key: str) -> Never:
-        raise IncompleteResults(self.file, f"{self._at}{key}")
+        place = next(_places(self.source.content, of=self), "")
+        raise IncompleteResults(self.file, f"{place}.{key}".removeprefix("."))
+
+
+@final
+class _Source:
+    """A file while its parts are made: a report reads a million, so none knows its own place."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.content: Any = None
+
+    def part(self, content: dict[str, Any]) -> Part:
+        part = Part(content)
+        part.source = self
+        return part
+
+
+def _places(content: Any, *, of: Part, at: str = "") -> Iterator[str]:
+    """Where a part lies in the content of its file, as `.lengths[0]`."""
+    if content is of:
+        yield at
+    elif isinstance(content, Mapping):
+        for key, value in content.items():
+            yield from _places(value, of=of, at=f"{at}.{key}")
+    elif isinstance(content, list):
+        for index, value in enumerate(content):
+            yield from _places(value, of=of, at=f"{at}[{index}]")
 
 
 def write_results(path: Path, results: Mapping[str, object]) -> None:
@@ -65,8 +93,9 @@ def read_results(path: Path) -> Part:
     Raises:
         Refusal: not results, or of another schema.
     """
+    source = _Source(path)
     try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"))
+        content: Any = json.loads(path.read_text(encoding="utf-8"), object_hook=source.part)
     except OSError as error:
         raise Refusal(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
@@ -77,16 +106,8 @@ def read_results(path: Path) -> Part:
             f"{path} has schema {schema}, this version of andrea_exp reads {SCHEMA}; "
             "read it with the version that wrote it"
         )
-    return Part(content, file=path, at="")
-
-
-def _part(value: Any, *, file: Path, at: str) -> Any:
-    """A value of a file of results, in which each mapping is a `Part`."""
-    if isinstance(value, Mapping):
-        return Part(value, file=file, at=f"{at}.")
-    if isinstance(value, list):
-        return [_part(inner, file=file, at=f"{at}[{index}]") for index, inner in enumerate(value)]
-    return value
+    source.content = content
+    return content
 
 
 def _plain(value: object, *, at: str) -> object:

@@ -1,12 +1,13 @@
 """A run without what tells who made it and where; what was measured stays."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from andrea_exp.record.manifest import Failure
+from andrea_exp.claims.registration import claims_hash
+from andrea_exp.record.manifest import Failure, Manifest
 from andrea_exp.record.reader import RunRecord, Survey, UnreadableRun
 
 WITHHELD = "(withheld)"
@@ -14,13 +15,18 @@ CHOSEN_BY_PEOPLE = ("name", "outputs", "question", "logger", "hydra")
 """Keys, and groups of keys, whose values are anybody's own words: no part of a recipe."""
 
 _OF_FILES = re.compile(r"(?:\b|_)(?:path|files)$")
+_PLACE = re.compile(
+    r"(?:\w+://|[\w.+-]+@[\w.-]+|(?<![\w.)])~?/(?=\w)|(?<!\w)~(?=[A-Za-z])|(?<!\w)\\\\"
+    r"|\b[A-Za-z]:\\)[^\s\"'<>,;)\]]*"
+)
+"""In a sentence: an address, an account at a host, or a path from a root, home or drive on."""
 
 
 def anonymous(found: Survey) -> Survey:
     """The runs without commit, names of folders, paths, accounts and the words of errors.
 
-    Recipe, seed, versions, kind of processor and all numbers stay. A directory is called after
-    the recipe's hash.
+    Recipe, seed, versions, kind of processor and all numbers stay, and so do claims, without the
+    places that they name. A directory is called after the recipe's hash.
     """
     return Survey(
         [_record(record) for record in found.records],
@@ -29,30 +35,52 @@ def anonymous(found: Survey) -> Survey:
 
 
 def _record(record: RunRecord) -> RunRecord:
-    manifest = record.manifest
-    failure = manifest.failure
+    config = {
+        key: _told(value) if key == "claims" else _value(key, value)
+        for key, value in record.config.items()
+        if key not in CHOSEN_BY_PEOPLE
+    }
     return replace(
         record,
         path=Path(),
         name=record.recipe_hash,
-        config={
-            key: value
-            for key, value in _without_paths(record.config).items()
-            if key not in CHOSEN_BY_PEOPLE
-        },
-        manifest=replace(
-            manifest,
-            argv=[],
-            overrides=[
-                _override(word)
-                for word in manifest.overrides
-                if _root(word) not in CHOSEN_BY_PEOPLE
-            ],
-            git=None,
-            wandb=None,
-            failure=failure and Failure(type=failure.type, message=WITHHELD),
-        ),
+        claims_hash=_hash_of_told(record, config),
+        config=config,
+        manifest=_manifest(record.manifest),
     )
+
+
+def _manifest(manifest: Manifest) -> Manifest:
+    failure = manifest.failure
+    return replace(
+        manifest,
+        argv=_words(manifest.argv),
+        overrides=_words(manifest.overrides),
+        git=None,
+        wandb=None,
+        failure=failure and Failure(type=failure.type, message=WITHHELD),
+    )
+
+
+def _hash_of_told(record: RunRecord, config: Mapping[str, Any]) -> str | None:
+    """That of the claims as they are told, unless those of the run do not have theirs."""
+    if record.claims_hash is None or claims_hash(record.config) != record.claims_hash:
+        return record.claims_hash
+    return claims_hash(config)
+
+
+def _told(value: Any) -> Any:
+    """People's sentences, in which places are withheld."""
+    if isinstance(value, Mapping):
+        return {key: _told(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_told(inner) for inner in value]
+    return _PLACE.sub(WITHHELD, value) if isinstance(value, str) else value
+
+
+def _words(words: Sequence[str]) -> list[str]:
+    """Words of a command, but for those whose key is people's own."""
+    return [_override(word) for word in words if _root(word) not in CHOSEN_BY_PEOPLE]
 
 
 def _root(word: str) -> str:
@@ -60,20 +88,15 @@ def _root(word: str) -> str:
     return re.split(r"[=./@]", word.lstrip("+~"), maxsplit=1)[0]
 
 
-def _without_paths(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: _without_paths(value) if isinstance(value, Mapping) else _value(key, value)
-        for key, value in values.items()
-    }
-
-
 def _override(word: str) -> str:
-    """An override; a path in its value is withheld, while a key may have slashes."""
+    """An override, or another word; a path in it is withheld, while a key may have slashes."""
     key, sign, value = word.partition("=")
-    return f"{key}{sign}{_value(key, value)}"
+    return f"{key}{sign}{_value(key, value)}" if sign else _PLACE.sub(WITHHELD, word)
 
 
 def _value(key: str, value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {inner: _value(inner, each) for inner, each in value.items()}
     if isinstance(value, list):
         return [_value(key, inner) for inner in value]
     if not isinstance(value, str) or not value:

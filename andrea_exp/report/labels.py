@@ -62,6 +62,12 @@ def seed(record: RunRecord) -> int | None:
     return record.config.get("seed")
 
 
+def settings(record: RunRecord) -> Iterator[tuple[str, Any]]:
+    """Every value that decides a result, the seed aside, under its dotted key."""
+    left_out = ("seed", *NOT_RECIPE)
+    return _flatten({key: each for key, each in record.config.items() if key not in left_out})
+
+
 def _apart(found: list[Name], records: Sequence[RunRecord]) -> list[Name]:
     """Repetitions of the same recipe and seed get the name of their directory, or a number."""
     runs = [name.run for name in found]
@@ -91,11 +97,11 @@ def _needed(records: Sequence[RunRecord]) -> Iterator[Facet]:
         if spoken_for or len(set(refined)) > len(set(parts)):
             yield lambda record, group=group: _option(record, group)
             parts = refined
-    flat = [dict(_flatten(record.config)) for record in records]
+    flat = [dict(settings(record)) for record in records]
     keys = sorted({key for values in flat for key in values})
     leaves = [key.rpartition(".")[2] for key in keys]
     for key, leaf in zip(keys, leaves, strict=True):
-        values = [settings.get(key) for settings in flat]
+        values = [each.get(key) for each in flat]
         if _differs(parts, values):
             spoken = leaf if leaves.count(leaf) == 1 else key
             yield lambda record, key=key, spoken=spoken: _setting(record, key, spoken=spoken)
@@ -120,14 +126,12 @@ def _output(record: RunRecord) -> str:
 
 def _setting(record: RunRecord, key: str, *, spoken: str) -> str:
     """A value with its key; of a path, the last part."""
-    value = dict(_flatten(record.config)).get(key)
+    value = dict(settings(record)).get(key)
     return "" if value is None else f"{spoken}={str(value).rpartition('/')[2]}"
 
 
 def _flatten(values: Mapping[str, Any], *, prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in values.items():
-        if not prefix and (key == "seed" or key in NOT_RECIPE):
-            continue
         if isinstance(value, Mapping):
             yield from _flatten(value, prefix=f"{prefix}{key}.")
         else:

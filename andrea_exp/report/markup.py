@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Literal, final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -21,13 +21,24 @@ class Column:
 
 
 Cell = str | Markup
+LONG = 50
+"""Rows from which on a table is folded."""
+
+
+@final
+class Nothing(Markup):
+    """A sentence that says why a section has nothing to show."""
 
 
 def data_table(
     *, key: str, caption: str | Markup, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]
 ) -> Markup:
-    """A table that scrolls sideways by itself on a narrow screen; the first cell names its row."""
-    return fragment("table", {"key": key, "caption": caption, "columns": columns, "rows": rows})
+    """A table that scrolls sideways by itself on a narrow screen; the first cell names its row.
+
+    A long one is folded: its caption stands, and opens it.
+    """
+    values = {"key": key, "caption": caption, "columns": columns, "rows": rows}
+    return fragment("table", {**values, "folded": len(rows) > LONG})
 
 
 def legend(entries: Mapping[str, Style]) -> Markup:
@@ -54,6 +65,11 @@ def swatch(style: Style) -> Markup:
 def paragraph(text: str | Markup) -> Markup:
     """Running text."""
     return Markup("<p>{}</p>").format(text)
+
+
+def nothing(text: str) -> Nothing:
+    """The answer of a section that has nothing to show."""
+    return Nothing(escape(text))
 
 
 def panels(figures: Sequence[Markup]) -> Markup:

@@ -4,6 +4,8 @@ import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from markupsafe import Markup
+
 from andrea_exp.atomic import write_atomically
 from andrea_exp.component import Refusal
 from andrea_exp.record.reader import Survey, survey, without
@@ -11,7 +13,7 @@ from andrea_exp.record.results import IncompleteResults
 from andrea_exp.report import palette
 from andrea_exp.report.cautions import cautions
 from andrea_exp.report.format import quantity
-from andrea_exp.report.markup import fragment
+from andrea_exp.report.markup import Nothing, fragment
 from andrea_exp.report.sections import (
     cost,
     drift,
@@ -34,6 +36,7 @@ from andrea_exp.report.sections import (
     training,
     verdicts,
 )
+from andrea_exp.report.sections.base import Section
 from andrea_exp.report.table import Table, table_of
 
 _LOG = logging.getLogger(__name__)
@@ -104,15 +107,19 @@ def drawn(found: Survey, draw: Callable[[Survey], str]) -> str:
     Raises:
         Refusal: no run is left.
     """
-    try:
-        return draw(found)
-    except IncompleteResults as damage:
-        _LOG.warning(str(damage))
-        return drawn(without(found, damage), draw)
+    while True:
+        try:
+            return draw(found)
+        except IncompleteResults as damage:
+            _LOG.warning(str(damage))
+            found = without(found, damage)
 
 
 def _page(found: Survey) -> str:
     table = table_of(found)
+    parts = [(section, section.html(table)) for section in SECTIONS]
+    told = [each for each in parts if not isinstance(each[1], Nothing)]
+    silent = [each for each in parts if isinstance(each[1], Nothing)]
     return fragment(
         "page",
         {
@@ -124,11 +131,26 @@ def _page(found: Survey) -> str:
             "light": palette.variables(dark=False),
             "dark": palette.variables(dark=True),
             "sections": [
-                {"key": section.key, "title": section.title, "html": section.html(table)}
-                for section in SECTIONS
+                *(_shown(section, html) for section, html in told),
+                *([_not_shown(silent)] if silent else []),
             ],
         },
     )
+
+
+def _shown(section: Section, html: Markup) -> dict[str, object]:
+    source = Markup('<p class="source">Read from {}.</p>').format(section.source)
+    return {"key": section.key, "title": section.title, "html": source + html}
+
+
+def _not_shown(silent: Sequence[tuple[Section, Markup]]) -> dict[str, object]:
+    """One short section in place of many that would be a heading and a sentence each."""
+    items = Markup("").join(
+        Markup('<li id="{}"><strong>{}:</strong> {}</li>').format(section.key, section.title, why)
+        for section, why in silent
+    )
+    html = Markup("<ul>{}</ul>").format(items)
+    return {"key": "nothing", "title": "Nothing to show", "html": html}
 
 
 def write(output: Path, text: str) -> None:

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
-from andrea_exp.claims.config import ClaimConfig
-from andrea_exp.claims.judge import Judgement, judge
 from andrea_exp.claims.registration import claims_hash
-from andrea_exp.config.door import open_node
+from andrea_exp.record.reader import RunRecord
 from andrea_exp.report.table import Run, Table
+
+if TYPE_CHECKING:
+    from andrea_exp.claims.judge import Judgement
 
 
 @final
@@ -29,7 +30,7 @@ class Registration:
     digest: str
     """Their hash, seeds included."""
     seeds: list[int]
-    judgements: list[Judgement]
+    judgements: "list[Judgement]"
     edited: list[Edited]
     exploratory: list[int]
     """Seeds that were run and were not planned; they count in no verdict."""
@@ -48,20 +49,30 @@ def registration(table: Table) -> Registration | None:
     first = min(bound, key=_order)
     values = _values(first)
     planned = values["seeds"]
-    claims = [
-        open_node(ClaimConfig, claim, path=f"claims[{index}]")
-        for index, claim in enumerate(values["claims"])
-    ]
     records = [run.record for run in bound if not run.repeats]
     seen = {run.seed for run in bound if run.seed is not None}
     return Registration(
         digest=str(first.record.claims_hash),
         seeds=planned,
-        judgements=judge(claims, records, seeds=planned),
+        judgements=_judged(values["claims"], records, seeds=planned),
         edited=_edited(first, bound),
         exploratory=sorted(seen - set(planned)),
         forged=[run.name.run for run in bound if claims_hash(_values(run)) != _digest(run)],
     )
+
+
+def _judged(
+    claims: Sequence[Any], records: Sequence[RunRecord], *, seeds: Sequence[int]
+) -> "list[Judgement]":
+    # These know every option's class and so take torch along, for a second and a half.
+    from andrea_exp.claims.config import ClaimConfig  # noqa: PLC0415
+    from andrea_exp.claims.judge import judge  # noqa: PLC0415
+    from andrea_exp.config.door import open_node  # noqa: PLC0415
+
+    typed = [
+        open_node(ClaimConfig, claim, path=f"claims[{index}]") for index, claim in enumerate(claims)
+    ]
+    return judge(typed, records, seeds=seeds)
 
 
 def _order(run: Run) -> tuple[bool, str, str]:

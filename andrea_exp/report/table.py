@@ -6,6 +6,8 @@ as the run left them.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import polars as pl
@@ -104,18 +106,17 @@ class Table:
     unreadable: tuple[UnreadableRun, ...]
     """Runs of which nothing but the directory is known."""
 
-    @property
+    @cached_property
     def completed(self) -> tuple[Run, ...]:
         """The runs that have results."""
         return tuple(run for run in self.runs if run.completed)
 
-    @property
-    def arms(self) -> dict[str, tuple[Run, ...]]:
+    @cached_property
+    def arms(self) -> Mapping[str, tuple[Run, ...]]:
         """Completed runs by arm."""
-        names = dict.fromkeys(run.arm for run in self.completed)
-        return {arm: tuple(run for run in self.completed if run.arm == arm) for arm in names}
+        return {arm: tuple(runs) for arm, runs in groupby(self.completed, key=lambda run: run.arm)}
 
-    @property
+    @cached_property
     def num_seeds(self) -> int:
         """Most completed seeds of one arm."""
         return max((len({run.seed for run in runs}) for runs in self.arms.values()), default=0)
@@ -184,10 +185,11 @@ def _length_rows(run: Run) -> Iterator[dict[str, Any]]:
     declared = {row["beyond"] for row in rows if row["factor"] == 1}
     for row in rows:
         told = {
+            **row,
             "run": run.name.run,
             "arm": run.arm,
             "seed": run.seed,
             "length": row["length"],
             "declared": row["beyond"] in declared,
         }
-        yield {key: {**row, **told}.get(key) for key in LENGTHS}
+        yield {key: told.get(key) for key in LENGTHS}

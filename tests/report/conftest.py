@@ -4,7 +4,7 @@ import pytest
 
 from andrea_exp.report.page import read
 from andrea_exp.report.table import Table, table_of
-from tests.report.synthetic import make_run, make_sweep
+from benchmarks.synthetic_runs import make_run, make_sweep
 
 
 @pytest.fixture(scope="session")

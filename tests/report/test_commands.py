@@ -8,7 +8,7 @@ from andrea_exp.report.__main__ import main
 from andrea_exp.report.page import read
 from andrea_exp.report.picture import spaced
 from andrea_exp.report.terminal import renderable, summary
-from tests.report.synthetic import make_run
+from benchmarks.synthetic_runs import make_run
 
 Said = pytest.CaptureFixture[str]
 

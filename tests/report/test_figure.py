@@ -37,12 +37,34 @@ def test_the_figure_says_in_words_what_it_shows() -> None:
     assert "what it shows" in text
 
 
-def test_several_seeds_are_thin_lines_and_a_thick_mean() -> None:
-    widths = re.findall(
-        r"stroke: var\(--series-0\); (?:stroke-opacity: [\d.]+; )?stroke-width: ([\d.]+)", draw()
+def drawn_lines(svg: str) -> list[tuple[str, list[str]]]:
+    """The lines in the first colour: width of the stroke, and the pieces of the path."""
+    found = re.findall(
+        r'<path d="([^"]*)"[^>]*stroke: var\(--series-0\); [^>]*stroke-width: ([\d.]+)', svg
     )
-    assert widths.count("0.6") == 2
-    assert "1.7" in widths
+    return [(width, re.findall("M[^M]*", path)) for path, width in found]
+
+
+def test_several_seeds_are_one_thin_path_with_gaps_and_a_thick_mean() -> None:
+    (thin, seeds), (thick, mean) = drawn_lines(draw())
+    assert (thin, len(seeds)) == ("0.6", 2)
+    assert (thick, len(mean)) == ("1.7", 1)
+    ends = [re.findall(r"(-?[\d.]+) (-?[\d.]+)", piece)[1] for piece in [*seeds, *mean]]
+    (x, low), (same, high), (also, middle) = [(float(x), float(y)) for x, y in ends]
+    assert x == same == also
+    assert abs((low + high) / 2 - middle) < 0.02
+
+
+def test_paths_have_hundredths_of_a_point_and_texts_keep_their_digits() -> None:
+    svg = panel(
+        lambda axes: axes.set_xticks([0.123456], ["0.123456"]) and None,
+        key="k",
+        title="t",
+        description="d",
+    )
+    assert "0.123456" in svg
+    assert re.findall(r' d="([^"]*)"', svg)
+    assert not re.findall(r' d="[^"]*\.\d{3}[^"]*"', svg)
 
 
 def test_the_mean_is_taken_where_all_curves_have_a_point() -> None:

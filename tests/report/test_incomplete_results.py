@@ -12,7 +12,7 @@ from andrea_exp.record.results import IncompleteResults, Part, read_results
 from andrea_exp.report.__main__ import main
 from andrea_exp.report.jobs import job_states
 from andrea_exp.report.page import drawn, page, read
-from tests.report.synthetic import make_run
+from benchmarks.synthetic_runs import make_run
 from tests.report.test_sections import rows
 
 Place = tuple[str | int, ...]
@@ -86,7 +86,7 @@ def test_the_status_of_a_job_survives_the_loss_of_any_key(tmp_path: Path) -> Non
 def test_a_report_shows_which_keys_are_missing_and_all_other_runs(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    runs = [make_run(tmp_path, seed=seed) for seed in range(len(NEEDED) + 1)]
+    runs = [make_run(tmp_path, seed=seed) for seed in range(len(NEEDED) + 2)]
     for run, place in zip(runs, NEEDED, strict=False):
         remove(run, place)
     text = page(read([tmp_path]))

@@ -13,7 +13,7 @@ from andrea_exp.report.page import page, read
 from andrea_exp.report.sections import geometry, hidden, order
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.table import Table, table_of
-from tests.report.synthetic import make_run
+from benchmarks.synthetic_runs import make_run
 from tests.report.test_sections import rows
 
 MINUS = "\N{MINUS SIGN}"

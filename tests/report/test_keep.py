@@ -14,7 +14,7 @@ from andrea_exp.report.format import MISSING
 from andrea_exp.report.keep import keep, runs
 from andrea_exp.report.page import page
 from andrea_exp.report.table import table_of
-from tests.report.synthetic import make_run
+from benchmarks.synthetic_runs import make_run
 from tests.report.test_verdicts import sweep
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from andrea_exp.config.run import Running
 from andrea_exp.report.labels import NOT_RECIPE, names
 from andrea_exp.report.page import read
-from tests.report.synthetic import make_run
+from benchmarks.synthetic_runs import make_run
 
 
 def runs_of(parent: Path) -> list[str]:

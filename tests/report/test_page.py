@@ -13,7 +13,7 @@ from typing_extensions import override
 from andrea_exp.component import Refusal
 from andrea_exp.record.manifest import Status
 from andrea_exp.report.page import SECTIONS, build, page, read
-from tests.report.synthetic import make_run
+from benchmarks.synthetic_runs import make_run
 
 PAGE_SOURCES = re.compile(
     r"https?:|src=|url\((?!#)|@import|<script|<link(?! rel=\"icon\" href=\"data:)"

@@ -9,7 +9,7 @@ from andrea_exp.report.page import SECTIONS, read
 from andrea_exp.report.sections import cost, lengths, positions, seeds, smoothness, summary, tails
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.table import Table, table_of
-from tests.report.synthetic import make_run
+from benchmarks.synthetic_runs import make_run
 
 every_section = pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.key)
 

@@ -7,7 +7,7 @@ import pytest
 from andrea_exp.report.page import page, read
 from andrea_exp.report.sections import lengths, positions, slots
 from andrea_exp.report.table import Table, table_of
-from tests.report.synthetic import make_run
+from benchmarks.synthetic_runs import make_run
 from tests.report.test_sections import rows
 
 FLOOR = 0.875

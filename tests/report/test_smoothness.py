@@ -13,7 +13,7 @@ from andrea_exp.report.reading import order_in_words
 from andrea_exp.report.sections import drift, probes, row_cosines, smoothness
 from andrea_exp.report.sections.drift import cliff_in_words
 from andrea_exp.report.table import Run, Table, table_of
-from tests.report.synthetic import make_run
+from benchmarks.synthetic_runs import make_run
 from tests.report.test_sections import rows
 
 Change = Callable[[dict[str, Any]], None]

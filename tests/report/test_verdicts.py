@@ -14,8 +14,8 @@ from andrea_exp.report.page import page, read
 from andrea_exp.report.registration import Registration, registration
 from andrea_exp.report.sections import verdicts
 from andrea_exp.report.table import table_of
+from benchmarks.synthetic_runs import make_run
 from tests.claims.experiment import CLAIM
-from tests.report.synthetic import make_run
 
 TRUE: dict[str, Any] = {**CLAIM, "name": "alibi_flatter"}
 FALSE: dict[str, Any] = {

@@ -11,11 +11,13 @@ from andrea_exp.report.table import Table
 class Section(NamedTuple):
     """A part of the page with a title of its own.
 
-    It is shown for every table of runs, and says so where there is nothing to show.
+    It answers for every table of runs; where there is nothing to show, with `Nothing`.
     """
 
     key: str
     """Its anchor in the page, and the beginning of the ids inside."""
     title: str
+    source: str
+    """The files of the run directories that its numbers are read from, and their keys."""
     html: Callable[[Table], Markup]
     """A pure function: the same table gives the same text."""

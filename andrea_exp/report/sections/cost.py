@@ -6,7 +6,15 @@ from typing import Any
 from markupsafe import Markup
 
 from andrea_exp.report.format import count, share, short
-from andrea_exp.report.markup import Cell, Column, data_table, fragment, paragraph, with_note
+from andrea_exp.report.markup import (
+    Cell,
+    Column,
+    data_table,
+    fragment,
+    nothing,
+    paragraph,
+    with_note,
+)
 from andrea_exp.report.palette import PARTS
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.table import Run, Table
@@ -26,7 +34,7 @@ OTHER = {
 def _html(table: Table) -> Markup:
     ledgers = {arm: runs[0] for arm, runs in table.arms.items() if runs[0].part("cost")}
     if not ledgers:
-        return paragraph("No run has a parameter ledger yet.")
+        return nothing("No run has a parameter ledger yet.")
     explanation = (
         "Parameters are counted once, where they are stored: a tied output has none of its own "
         "and shares those of the token table. Fixed rows, such as a sinusoid's, are buffers. "
@@ -124,4 +132,9 @@ def _number(ledger: Mapping[str, Any], key: str) -> str:
     return short(value) if key.startswith(("bytes", "flops")) else count(value)
 
 
-SECTION = Section(key="cost", title="Parameter cost", html=_html)
+SECTION = Section(
+    key="cost",
+    title="Parameter cost",
+    source="results.json (cost)",
+    html=_html,
+)

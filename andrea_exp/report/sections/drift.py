@@ -15,7 +15,7 @@ from andrea_exp.report.figure import (
     whole_numbers,
 )
 from andrea_exp.report.format import MISSING, fixed
-from andrea_exp.report.markup import Cell, Column, data_table, legend, panels, paragraph
+from andrea_exp.report.markup import Cell, Column, data_table, legend, nothing, panels, paragraph
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.spread import spread
 from andrea_exp.report.table import Run, Table
@@ -33,7 +33,7 @@ def _html(table: Table) -> Markup:
     arms = {arm: [run for run in runs if _drift(run)] for arm, runs in table.arms.items()}
     arms = {arm: runs for arm, runs in arms.items() if runs}
     if not arms:
-        return paragraph("No run of this report has measured how far its position rows moved.")
+        return nothing("No run of this report has measured how far its position rows moved.")
     explanation = (
         "The distance of each row of the table from where it began, in units of its initial norm, "
         "and how far it turned. Decay shrinks a row without turning it: the floor is what it does "
@@ -125,4 +125,9 @@ def _known(values: Sequence[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-SECTION = Section(key="drift", title="Drift of the position rows", html=_html)
+SECTION = Section(
+    key="drift",
+    title="Drift of the position rows",
+    source="results.json (smoothness, drift)",
+    html=_html,
+)

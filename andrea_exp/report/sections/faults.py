@@ -7,7 +7,7 @@ from markupsafe import Markup
 from andrea_exp.record.manifest import Status
 from andrea_exp.record.reader import UnreadableRun
 from andrea_exp.report.format import MISSING, fixed, quantity
-from andrea_exp.report.markup import Cell, Column, data_table, paragraph
+from andrea_exp.report.markup import Cell, Column, data_table, nothing
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.table import Run, Table
 
@@ -21,7 +21,7 @@ def _html(table: Table) -> Markup:
     lost = [run for run in table.runs if not run.completed]
     total = quantity(len(table.runs) + len(table.unreadable), "run")
     if not lost and not table.unreadable:
-        return paragraph(f"None: {total} completed.")
+        return nothing(f"None: {total} completed.")
     columns = [
         Column(head="run"),
         Column(head="status", kind="words"),
@@ -75,4 +75,9 @@ def _not_finite(value: float | None) -> bool:
     return value is not None and not math.isfinite(value)
 
 
-SECTION = Section(key="faults", title="Failed and missing runs", html=_html)
+SECTION = Section(
+    key="faults",
+    title="Failed and missing runs",
+    source="manifest.json (status, failure), metrics.jsonl",
+    html=_html,
+)

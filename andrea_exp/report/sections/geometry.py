@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from andrea_exp.report.format import MISSING, fixed, quantity, signed
-from andrea_exp.report.markup import Cell, Column, data_table, paragraph, with_note
+from andrea_exp.report.markup import Cell, Column, data_table, nothing, paragraph, with_note
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.spread import ENOUGH_SEEDS, paired, spread, written
 from andrea_exp.report.table import Run, Table
@@ -31,7 +31,7 @@ def _html(table: Table) -> Markup:
     arms = {arm: [run for run in runs if run.part("geometry")] for arm, runs in table.arms.items()}
     arms = {arm: runs for arm, runs in arms.items() if runs}
     if not arms:
-        return paragraph(
+        return nothing(
             "No run has compared token rows: there were no results, or no pairs to compare "
             "(evaluation.pairs names some)."
         )
@@ -198,4 +198,9 @@ def _where_neighbours_are() -> Markup:
     )
 
 
-SECTION = Section(key="geometry", title="Token rows", html=_html)
+SECTION = Section(
+    key="geometry",
+    title="Token rows",
+    source="results.json (geometry)",
+    html=_html,
+)

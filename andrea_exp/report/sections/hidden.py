@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from andrea_exp.report.figure import Curve, arm_lines, panel, position_axis
 from andrea_exp.report.format import MISSING, fixed, share
-from andrea_exp.report.markup import Cell, Column, data_table, legend, panels, paragraph
+from andrea_exp.report.markup import Cell, Column, data_table, legend, nothing, panels, paragraph
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.spread import spread
 from andrea_exp.report.table import Run, Table
@@ -43,7 +43,7 @@ def _html(table: Table) -> Markup:
     arms = {arm: [run for run in runs if _layers(run)] for arm, runs in table.arms.items()}
     arms = {arm: runs for arm, runs in arms.items() if runs}
     if not arms:
-        return paragraph("No run has hidden states by position yet.")
+        return nothing("No run has hidden states by position yet.")
     return Markup("").join(
         [
             paragraph(EXPLANATION),
@@ -149,4 +149,9 @@ def _scale(runs: Sequence[Run], state: str, key: str) -> str:
     return fixed(spread([run.part(state, of=_mean(run)).get(key) for run in runs]).mean)
 
 
-SECTION = Section(key="hidden", title="Hidden states by position", html=_html)
+SECTION = Section(
+    key="hidden",
+    title="Hidden states by position",
+    source="results.json (smoothness, hidden_mean)",
+    html=_html,
+)

@@ -17,7 +17,7 @@ from andrea_exp.report.figure import (
     panel,
 )
 from andrea_exp.report.format import MISSING, count, fixed, multiple, quantity
-from andrea_exp.report.markup import Cell, Column, data_table, legend, panels, paragraph
+from andrea_exp.report.markup import Cell, Column, data_table, legend, nothing, panels, paragraph
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.spread import written
 from andrea_exp.report.table import Table
@@ -35,7 +35,7 @@ PROTOCOLS = {
 def _html(table: Table) -> Markup:
     found = policies(table)
     if not found:
-        return paragraph("No run has scored any length yet.")
+        return nothing("No run has scored any length yet.")
     explanation = (
         "Every target is scored exactly once under either protocol. Early targets of a block see "
         "few tokens, so its loss mixes short and long contexts; sliding windows give every target "
@@ -203,4 +203,9 @@ def _refusals(table: Table) -> Markup:
     )
 
 
-SECTION = Section(key="lengths", title="Loss against length", html=_html)
+SECTION = Section(
+    key="lengths",
+    title="Loss against length",
+    source="results.json (lengths)",
+    html=_html,
+)

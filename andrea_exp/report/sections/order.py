@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from andrea_exp.report.format import count, fixed
-from andrea_exp.report.markup import Cell, Column, data_table, paragraph
+from andrea_exp.report.markup import Cell, Column, data_table, nothing, paragraph
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.spread import spread, written
 from andrea_exp.report.table import Run, Table
@@ -25,7 +25,7 @@ def _html(table: Table) -> Markup:
     arms = {arm: [run for run in runs if run.part("order")] for arm, runs in table.arms.items()}
     rows = [_row(arm, runs) for arm, runs in arms.items() if runs]
     if not rows:
-        return paragraph("No run has an order probe: it needs results, and windows of 4 or more.")
+        return nothing("No run has an order probe: it needs results, and windows of 4 or more.")
     explanation = (
         "Windows of T validation tokens, read in order and with all tokens but the last in a "
         "random order that is no reversal. The change says how much the prediction after the last "
@@ -58,4 +58,9 @@ def _row(arm: str, runs: Sequence[Run]) -> list[Cell]:
     ]
 
 
-SECTION = Section(key="order", title="What order is worth", html=_html)
+SECTION = Section(
+    key="order",
+    title="What order is worth",
+    source="results.json (order)",
+    html=_html,
+)

@@ -16,7 +16,7 @@ from andrea_exp.report.figure import (
     position_axis,
 )
 from andrea_exp.report.format import fixed, multiple
-from andrea_exp.report.markup import legend, panels, paragraph
+from andrea_exp.report.markup import legend, nothing, panels, paragraph
 from andrea_exp.report.palette import Style
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.spread import spread
@@ -37,7 +37,7 @@ class Profile(NamedTuple):
 def _html(table: Table) -> Markup:
     at_trained = list(_profiles(table, factor=1))
     if not at_trained:
-        return paragraph("No run has losses by position yet.")
+        return nothing("No run has losses by position yet.")
     longest = max(
         (factor for run in table.completed for factor in _scored_factors(run)), default=1.0
     )
@@ -136,4 +136,9 @@ def _description(profiles: Sequence[Profile]) -> str:
     )
 
 
-SECTION = Section(key="positions", title="Loss by position", html=_html)
+SECTION = Section(
+    key="positions",
+    title="Loss by position",
+    source="results.json (lengths, per_position)",
+    html=_html,
+)

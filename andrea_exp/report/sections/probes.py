@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from andrea_exp.report.figure import Curve, arm_lines, baselines, panel, whole_numbers
 from andrea_exp.report.format import fixed
-from andrea_exp.report.markup import legend, panels, paragraph
+from andrea_exp.report.markup import legend, nothing, panels, paragraph
 from andrea_exp.report.reading import INDEPENDENT
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.table import Run, Table
@@ -38,7 +38,7 @@ def _html(table: Table) -> Markup:
     shown = {column: _curves(table, column) for column in COLUMNS}
     shown = {column: arms for column, arms in shown.items() if arms}
     if not shown:
-        return paragraph(
+        return nothing(
             "No run has measured its model along the training (evaluation.probe_every_steps)."
         )
     explanation = (
@@ -95,4 +95,9 @@ def _figure(table: Table, column: Column, arms: Mapping[str, Sequence[Curve]]) -
     )
 
 
-SECTION = Section(key="probes", title="Smoothness along the training", html=_html)
+SECTION = Section(
+    key="probes",
+    title="Smoothness along the training",
+    source="metrics.jsonl, results.json (smoothness, init)",
+    html=_html,
+)

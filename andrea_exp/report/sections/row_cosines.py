@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from andrea_exp.report.figure import panel
-from andrea_exp.report.markup import panels, paragraph
+from andrea_exp.report.markup import nothing, panels, paragraph
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.table import Run, Table
 
@@ -24,7 +24,7 @@ Half = Sequence[Sequence[float | None]]
 def _html(table: Table) -> Markup:
     shown = {arm: run for arm, runs in table.arms.items() for run in runs[:1] if _found(run)}
     if not shown:
-        return paragraph("No run of this report has the cosines of all pairs of its rows.")
+        return nothing("No run of this report has the cosines of all pairs of its rows.")
     explanation = (
         "Cosine of every pair of centred rows, from blue (-1) over white (0) to red (1). Rows that "
         "know their place show a band along the diagonal; if only the distance counts, as in the "
@@ -102,4 +102,9 @@ def _scale(axes: "Axes") -> None:
     beside.set_yticks([-1, 0, 1])
 
 
-SECTION = Section(key="matrix", title="Cosines of all pairs of rows", html=_html)
+SECTION = Section(
+    key="matrix",
+    title="Cosines of all pairs of rows",
+    source="results.json (smoothness, row_cosines)",
+    html=_html,
+)

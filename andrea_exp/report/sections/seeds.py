@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from andrea_exp.report.arms import Policy, column_head, factors, policies
 from andrea_exp.report.format import MISSING, fixed, signed
-from andrea_exp.report.markup import Cell, Column, data_table, paragraph, with_note
+from andrea_exp.report.markup import Cell, Column, data_table, nothing, paragraph, with_note
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.sections.summary import screen
 from andrea_exp.report.spread import Difference, paired
@@ -27,9 +27,9 @@ class Measure(NamedTuple):
 def _html(table: Table) -> Markup:
     found = policies(table)
     if not found:
-        return paragraph("No run has results yet.")
+        return nothing("No run has results yet.")
     if len(table.completed) == 1:
-        return paragraph("One run has results: there is no spread and no difference to show.")
+        return nothing("One run has results: there is no spread and no difference to show.")
     measures = _measures(table)
     text = "The seed is the unit: one row per seed. Arms with the same seed saw the same batches."
     parts = [paragraph(text), _every_seed(found, measures)]
@@ -66,12 +66,12 @@ def _getter(column: str, *, factor: float) -> Callable[[Policy], dict[int | None
 def _every_seed(found: Sequence[Policy], measures: Sequence[Measure]) -> Markup:
     rows: list[Sequence[Cell]] = []
     for policy in found:
-        values = [measure.by_seed(policy) for measure in measures]
+        values = [
+            None if policy.refused(factor=measure.factor) else measure.by_seed(policy)
+            for measure in measures
+        ]
         for seed in policy.rows.get_column("seed").unique(maintain_order=True):
-            cells = [
-                "refused" if policy.refused(factor=measure.factor) else fixed(value.get(seed))
-                for measure, value in zip(measures, values, strict=True)
-            ]
+            cells = ["refused" if value is None else fixed(value.get(seed)) for value in values]
             rows.append([policy.arm, policy.beyond, str(seed), *cells])
     return data_table(
         key="seeds-every",
@@ -133,4 +133,9 @@ def _written(found: Difference) -> Cell:
     )
 
 
-SECTION = Section(key="seeds", title="Seeds and paired differences", html=_html)
+SECTION = Section(
+    key="seeds",
+    title="Seeds and paired differences",
+    source="results.json (lengths)",
+    html=_html,
+)

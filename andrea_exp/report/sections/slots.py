@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from andrea_exp.report.format import MISSING, count, fixed, share
-from andrea_exp.report.markup import Cell, Column, data_table, paragraph
+from andrea_exp.report.markup import Cell, Column, data_table, nothing, paragraph
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.spread import spread, written
 from andrea_exp.report.table import Run, Table
@@ -18,7 +18,7 @@ def _html(table: Table) -> Markup:
     arms = {arm: [run for run in runs if _slots(run)] for arm, runs in table.arms.items()}
     arms = {arm: runs for arm, runs in arms.items() if runs}
     if not arms:
-        return paragraph(
+        return nothing(
             "No run has losses by slot: they need data that know what a word is in its sentence, "
             "such as the grammar."
         )
@@ -88,4 +88,9 @@ def _numbers(runs: Sequence[Run], name: str, key: str) -> list[float | None]:
     return [_slots(run).get(name, {}).get(key) for run in runs]
 
 
-SECTION = Section(key="slots", title="Loss by slot", html=_html)
+SECTION = Section(
+    key="slots",
+    title="Loss by slot",
+    source="results.json (slots)",
+    html=_html,
+)

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from andrea_exp.report.figure import Curve, arm_lines, panel, whole_numbers
 from andrea_exp.report.format import count, fixed, listing
-from andrea_exp.report.markup import Cell, Column, data_table, legend, panels, paragraph
+from andrea_exp.report.markup import Cell, Column, data_table, legend, nothing, panels, paragraph
 from andrea_exp.report.palette import CONTROLS, MUTED, Marker, Style
 from andrea_exp.report.reading import order_in_words
 from andrea_exp.report.sections.base import Section
@@ -55,7 +55,7 @@ def measured_arms(table: Table) -> dict[str, list[Run]]:
 def _html(table: Table) -> Markup:
     measured = measured_arms(table)
     if not measured:
-        return paragraph("No run of this report has a position table, so there are no rows.")
+        return nothing("No run of this report has a position table, so there are no rows.")
     schemes = {run.name.scheme for runs in measured.values() for run in runs}
     without = sorted({run.name.scheme for run in table.completed} - schemes)
     note = f" Without a table, and so without rows: {listing(without)}." if without else ""
@@ -230,4 +230,9 @@ def _chance_row(arm: str, runs: Sequence[Run]) -> list[Cell]:
     ]
 
 
-SECTION = Section(key="smoothness", title="Smoothness against lag", html=_html)
+SECTION = Section(
+    key="smoothness",
+    title="Smoothness against lag",
+    source="results.json (smoothness)",
+    html=_html,
+)

@@ -173,4 +173,9 @@ def _rise_cells(policy: Policy, shown: list[float]) -> list[Cell]:
     ]
 
 
-SECTION = Section(key="summary", title="Key numbers", html=_html)
+SECTION = Section(
+    key="summary",
+    title="Key numbers",
+    source="results.json (final, cost, lengths)",
+    html=_html,
+)

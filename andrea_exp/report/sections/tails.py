@@ -13,6 +13,7 @@ from andrea_exp.report.markup import (
     Column,
     data_table,
     legend,
+    nothing,
     panels,
     paragraph,
     with_note,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 def _html(table: Table) -> Markup:
     found = [policy for policy in policies(table) if policy.curves("rise_nats", protocol="block")]
     if not found:
-        return paragraph("No run has tail losses yet.")
+        return nothing("No run has tail losses yet.")
     explanation = (
         "Windows of every length end at the same places, and only their last targets count. So "
         "the same targets are compared at every length, and a difference is a matter of length "
@@ -123,4 +124,9 @@ def _rise(policy: Policy, *, factor: float) -> Cell:
     return with_note(signed(spread(rises).mean), note)
 
 
-SECTION = Section(key="tails", title="Tail rise past T", html=_html)
+SECTION = Section(
+    key="tails",
+    title="Tail rise past T",
+    source="results.json (lengths)",
+    html=_html,
+)

@@ -11,7 +11,7 @@ from andrea_exp.record.reader import RunRecord
 from andrea_exp.report.arms import column_head, factors
 from andrea_exp.report.format import MISSING, fixed, listing
 from andrea_exp.report.labels import names
-from andrea_exp.report.markup import Cell, Column, data_table, paragraph, with_note
+from andrea_exp.report.markup import Cell, Column, data_table, nothing, paragraph, with_note
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.table import Run, Table
 
@@ -23,7 +23,7 @@ LEVEL = 0.95
 def _html(table: Table) -> Markup:
     tasks = sorted({_task(run) for run in table.completed})
     if len(tasks) < 2:
-        return paragraph("These runs saw one data set, so there is nothing to sum up across them.")
+        return nothing("These runs saw one data set, so there is nothing to sum up across them.")
     text = (
         f"Data sets: {listing(tasks)}. Losses of different data do not compare, but the share of "
         "targets that a model ranks first does. Its interquartile mean leaves out the best and the "
@@ -97,4 +97,9 @@ def _cell(scores: Mapping[str, list[float]], *, whole: int) -> Cell:
     return with_note(fixed(interquartile_mean(values)), f"[{fixed(low)}, {fixed(high)}]")
 
 
-SECTION = Section(key="tasks", title="Across data sets", html=_html)
+SECTION = Section(
+    key="tasks",
+    title="Across data sets",
+    source="results.json (lengths)",
+    html=_html,
+)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from andrea_exp.report.format import MISSING, count, fixed, quantity
-from andrea_exp.report.markup import Cell, Column, data_table, paragraph
+from andrea_exp.report.markup import Cell, Column, data_table, nothing, paragraph
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.spread import spread
 from andrea_exp.report.table import Run, Table
@@ -19,7 +19,7 @@ def _html(table: Table) -> Markup:
     }
     rows = [[arm, *_numbers(runs), _where(runs)] for arm, runs in measured.items() if runs]
     if not rows:
-        return paragraph("No run has measured its speed yet.")
+        return nothing("No run has measured its speed yet.")
     explanation = (
         "Speed is part of the cost of a choice, but it belongs to a machine and to what else that "
         "machine was doing. Only runs on one idle machine compare."
@@ -55,4 +55,9 @@ def _place(run: Run) -> str:
     return f"{device or MISSING}, {counted}"
 
 
-SECTION = Section(key="throughput", title="Throughput", html=_html)
+SECTION = Section(
+    key="throughput",
+    title="Throughput",
+    source="results.json (throughput), manifest.json (device, threads)",
+    html=_html,
+)

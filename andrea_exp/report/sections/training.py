@@ -10,7 +10,7 @@ from markupsafe import Markup
 from andrea_exp.report.figure import Curve, arm_lines, baselines, panel, whole_numbers
 from andrea_exp.report.format import count, fixed, share
 from andrea_exp.report.labels import Name
-from andrea_exp.report.markup import Cell, Column, data_table, legend, panels, paragraph
+from andrea_exp.report.markup import Cell, Column, data_table, legend, nothing, panels, paragraph
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.spread import spread, written
 from andrea_exp.report.table import Run, Table
@@ -25,7 +25,7 @@ MOST_POINTS = 250
 def _html(table: Table) -> Markup:
     logged = [run for run in table.runs if run.record.metrics]
     if not logged:
-        return paragraph("No run has logged a step yet.")
+        return nothing("No run has logged a step yet.")
     arms = {arm: [run for run in logged if run.arm == arm] for arm in _arms(logged)}
     curves = {run.name: _curve(run) for run in logged}
     half = max(x for curve in curves.values() for x in curve.x) / 2
@@ -150,4 +150,9 @@ def _row(arm: str, runs: Sequence[Run]) -> list[Cell]:
     ]
 
 
-SECTION = Section(key="training", title="Loss against steps", html=_html)
+SECTION = Section(
+    key="training",
+    title="Loss against steps",
+    source="metrics.jsonl, results.json (final)",
+    html=_html,
+)

@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from andrea_exp.claims.config import ClaimConfig
-from andrea_exp.claims.judge import Judgement
 from andrea_exp.evidence.rule import ALPHA, Kind, Verdict
 from andrea_exp.report.figure import panel
 from andrea_exp.report.format import MISSING, fixed, listing, multiple, quantity, signed
-from andrea_exp.report.markup import Cell, Column, data_table, panels, paragraph, with_note
+from andrea_exp.report.markup import Cell, Column, data_table, nothing, panels, paragraph, with_note
 from andrea_exp.report.palette import MUTED, SERIES, TEXT
 from andrea_exp.report.registration import Registration, registration
 from andrea_exp.report.sections.base import Section
@@ -18,6 +16,9 @@ from andrea_exp.report.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from andrea_exp.claims.config import ClaimConfig
+    from andrea_exp.claims.judge import Judgement
 
 DIGITS = 4
 
@@ -39,7 +40,7 @@ def in_words(table: Table) -> Markup:
 def _html(table: Table) -> Markup:
     found = registration(table)
     if found is None:
-        return paragraph("These runs belong to no experiment with claims.")
+        return nothing("These runs belong to no experiment with claims.")
     seeds = listing([str(seed) for seed in found.seeds])
     rule = (
         f"Claims and seeds ({seeds}) were fixed before the first run; together they have the hash "
@@ -65,7 +66,7 @@ def _count(found: Registration) -> str:
     return f"Of {quantity(len(found.judgements), 'claim')}, {listing(told)}."
 
 
-def _evidence(judgement: Judgement) -> str:
+def _evidence(judgement: "Judgement") -> str:
     """What the verdict rests on, in a sentence."""
     if judgement.claim.kind is Kind.solved and judgement.seeds:
         return f"{_solved(judgement)}. {_why(judgement)}".strip()
@@ -79,7 +80,7 @@ def _evidence(judgement: Judgement) -> str:
     ).strip()
 
 
-def _why(judgement: Judgement) -> str:
+def _why(judgement: "Judgement") -> str:
     reasons = [judgement.why] if judgement.why else []
     if judgement.skewed:
         reasons.append(
@@ -89,7 +90,7 @@ def _why(judgement: Judgement) -> str:
     return f"{'; '.join(reasons)[:1].upper()}{'; '.join(reasons)[1:]}." if reasons else ""
 
 
-def _what(claim: ClaimConfig) -> str:
+def _what(claim: "ClaimConfig") -> str:
     """The difference that is judged, oriented as the verdict reads it."""
     metric = claim.metric if claim.minus is None else f"{claim.metric} minus {claim.minus}"
     if claim.factor is not None and claim.protocol is not None:
@@ -99,11 +100,11 @@ def _what(claim: ClaimConfig) -> str:
     return f"Gain in {metric} ({claim.direction.name} is better)"
 
 
-def _arms(claim: ClaimConfig) -> str:
+def _arms(claim: "ClaimConfig") -> str:
     return f"{' '.join(claim.arm)} against {' '.join(claim.than or ['0'])}"
 
 
-def _solved(judgement: Judgement) -> str:
+def _solved(judgement: "Judgement") -> str:
     counts = [
         sum(judgement.claim.solves(side.values[seed]) for seed in judgement.seeds)
         for side in (judgement.first, judgement.second)
@@ -156,7 +157,7 @@ def _table(found: Registration) -> Markup:
     )
 
 
-def _row(judgement: Judgement) -> Sequence[Cell]:
+def _row(judgement: "Judgement") -> Sequence[Cell]:
     claim = judgement.claim
     interval = judgement.interval
     between = "" if interval is None else f"[{signed(interval[0])}, {signed(interval[1])}]"
@@ -183,7 +184,7 @@ def _p(value: float) -> str:
     return f"< {least:.{DIGITS}f}" if value < least else fixed(value, digits=DIGITS)
 
 
-def _forest(drawn: Sequence[Judgement]) -> Markup:
+def _forest(drawn: "Sequence[Judgement]") -> Markup:
     def paint(axes: "Axes") -> None:
         for place, judgement in enumerate(reversed(drawn)):
             _paint_claim(axes, judgement, place=place)
@@ -207,7 +208,7 @@ def _forest(drawn: Sequence[Judgement]) -> Markup:
     )
 
 
-def _paint_claim(axes: "Axes", judgement: Judgement, *, place: int) -> None:
+def _paint_claim(axes: "Axes", judgement: "Judgement", *, place: int) -> None:
     margin = judgement.claim.margin
     ink = SERIES[0] if judgement.verdict is not Verdict.undecided else MUTED
     scaled = [value / margin for value in judgement.differences]
@@ -254,4 +255,9 @@ def _seeds(found: Registration) -> Markup:
     )
 
 
-SECTION = Section(key="verdicts", title="Claims and verdicts", html=_html)
+SECTION = Section(
+    key="verdicts",
+    title="Claims and verdicts",
+    source="config.yaml (seeds, claims), results.json (what each claim names)",
+    html=_html,
+)

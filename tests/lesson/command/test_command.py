@@ -12,7 +12,7 @@ from andrea_exp.lesson import __main__ as command
 from andrea_exp.lesson import claims as all_claims
 from andrea_exp.lesson import sizes
 from andrea_exp.lesson.claim import Question, equal
-from tests.report.synthetic import make_run
+from benchmarks.synthetic_runs import make_run
 
 Said = pytest.CaptureFixture[str]
 

@@ -18,8 +18,8 @@ from andrea_exp.lesson.claims import questions
 from andrea_exp.lesson.models import position_shares, rebuilt
 from andrea_exp.report.page import read
 from andrea_exp.report.table import Table, table_of
+from benchmarks.synthetic_runs import make_run
 from tests.commands import tiny
-from tests.report.synthetic import make_run
 
 SEEDS = range(6)
 

@@ -1,4 +1,4 @@
-"""Run directories with plausible numbers, made without training: what the report's tests read."""
+"""Run directories with plausible numbers, made without training: for tests and benchmarks."""
 
 import json
 import math
@@ -39,6 +39,7 @@ def make_run(
     python: str = "3.11.7",
     settings: Mapping[str, Any] | None = None,
     words: Sequence[str] = (),
+    argv: Sequence[str] = (),
     with_results: bool = True,
     experiment: Mapping[str, Any] | None = None,
     started_at: str = "2026-01-02T03:04:05.678+00:00",
@@ -70,7 +71,11 @@ def make_run(
     )
     (folder / "config.yaml").write_text(frozen.text())
     manifest = _manifest(choices, seed=seed, status=status, fingerprint=fingerprint, python=python)
-    manifest = replace(manifest, overrides=[*manifest.overrides, *words])
+    manifest = replace(
+        manifest,
+        argv=[*(argv or manifest.argv)],
+        overrides=[*manifest.overrides, *words],
+    )
     if manifest.started_at is not None:
         manifest = replace(manifest, started_at=started_at)
     (folder / "manifest.json").write_text(manifest.text())
@@ -83,8 +88,7 @@ def make_run(
 
 
 def make_sweep(parent: Path) -> Path:
-    """5 schemes x 2 outputs x 2 seeds, of which one failed, one became NaN, and one lost its
-    results."""
+    """5 schemes x 2 outputs x 2 seeds, of which four left no results, each for another reason."""
     special = {
         ("rope", "untied", 1): Status.failed,
         ("none", "tied", 0): Status.nan,
@@ -111,7 +115,10 @@ def _manifest(
 ) -> Manifest:
     overrides = [f"position={choices['position']}", f"output={choices['output']}", f"seed={seed}"]
     new = Manifest.pending(
-        seed=seed, argv=["andrea_exp", *overrides], overrides=overrides, choices=choices
+        seed=seed,
+        argv=["python", "-m", "andrea_exp", *overrides],
+        overrides=overrides,
+        choices=choices,
     )
     if status is Status.pending:
         return new
@@ -168,6 +175,7 @@ def _probe(position: str, *, step: int, loss: float) -> dict[str, float]:
 
 
 def results(position: str, output: str, draw: random.Random) -> dict[str, Any]:
+    """The content of `results.json`."""
     loss = SCHEMES[position][1] + draw.gauss(0, 0.008)
     return {
         "schema": 1,
