@@ -39,6 +39,10 @@ def checked(**changes: Any) -> None:
             "beyond=clip is no policy past T: error, clamp",
         ),
         (
+            {"arm": ["position=alibi", "beyond=wrap"]},
+            "beyond=wrap is none of evaluation.beyond=[clamp]; add it there",
+        ),
+        (
             {"factor": 3.0},
             "factor=3 is none of evaluation.length_factors=[0.5, 1.0, 2.0, 4.0, 8.0]",
         ),
@@ -53,7 +57,7 @@ def test_a_claim_about_what_is_not_run_is_refused(changes: dict[str, Any], told:
 def test_a_claim_about_what_is_run_is_taken():
     checked()
     checked(arm=["position=alibi", "output=untied", "optimizer.lr=3e-3", "beyond=clamp"])
-    checked(factor=1.0)
+    checked(factor=1.0, metric="loss_nats")
 
 
 @pytest.mark.parametrize(
