@@ -74,6 +74,8 @@ ELSEWHERE = {
     "pre-commit install": "changes the checkout's own hooks",
     "python -m andrea_exp position=binary": "tests/test_extension.py",
     "python -m andrea_exp -m name=mine position=binary,sinusoidal,rope seed=0,1,2": "the same",
+    "python -m andrea_exp -m experiment=digits": "the same",
+    "python -m andrea_exp.report outputs/digits --keep experiments/digits": "the same",
 } | dict.fromkeys(ON_SLURM, "tests/slurm/test_readme.py, in `make test-slurm`")
 
 

@@ -136,9 +136,8 @@ class WandbLogger(Logger):
 
     @override
     def image(self, name: str, source: Path | bytes) -> None:
-        from PIL import Image  # noqa: PLC0415 -- as slow, and only W&B's pictures need it
-
         import wandb  # noqa: PLC0415 -- see above
+        from PIL import Image  # noqa: PLC0415 -- as slow, and only W&B's pictures need it
 
         with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source) as picture:
             self._run.log({name: wandb.Image(picture)}, step=self._step)

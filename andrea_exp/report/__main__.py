@@ -25,6 +25,7 @@ def _answer(asked: argparse.Namespace) -> int:
 
 def _made(asked: argparse.Namespace) -> Path:
     from andrea_exp.report.anonymous import anonymous
+    from andrea_exp.report.keep import keep
     from andrea_exp.report.page import drawn, page, read, write
     from andrea_exp.report.picture import picture
 
@@ -34,6 +35,8 @@ def _made(asked: argparse.Namespace) -> Path:
     if asked.picture is not None:
         write(asked.picture, drawn(found, picture))
         return asked.picture
+    if asked.keep is not None:
+        return keep(found, folder=asked.keep)
     output = asked.output or _beside(asked.directories)
     write(output, page(found))
     return output
@@ -67,6 +70,13 @@ def _parser() -> argparse.ArgumentParser:
         "--anonymous",
         action="store_true",
         help="leave out commits, names of folders, paths and the words of errors",
+    )
+    parser.add_argument(
+        "--keep",
+        metavar="FOLDER",
+        type=Path,
+        help="write what is worth keeping of an experiment into a folder: its page, a table of its "
+        "runs and its verdicts",
     )
     parser.add_argument(
         "--picture",
