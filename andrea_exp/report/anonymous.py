@@ -16,7 +16,7 @@ CHOSEN_BY_PEOPLE = ("name", "outputs", "question", "logger", "hydra")
 
 _OF_FILES = re.compile(r"(?:\b|_)(?:path|files)$")
 _PLACE = re.compile(
-    r"(?:\w+://|[\w.+-]+@[\w.-]+|(?<![\w.)])~?/(?=\w)|(?<!\w)~(?=[A-Za-z])|(?<!\w)\\\\"
+    r"(?:\w+://|[\w.+-]+@[\w.-]+|(?<![\w.)])(?:~|\.\.?)?/(?=[\w.])|(?<!\w)~(?=[A-Za-z])|(?<!\w)\\\\"
     r"|\b[A-Za-z]:\\)[^\s\"'<>,;)\]]*"
 )
 """In a sentence: an address, an account at a host, or a path from a root, home or drive on."""
@@ -64,9 +64,11 @@ def _manifest(manifest: Manifest) -> Manifest:
 
 def _hash_of_told(record: RunRecord, config: Mapping[str, Any]) -> str | None:
     """That of the claims as they are told, unless those of the run do not have theirs."""
-    if record.claims_hash is None or claims_hash(record.config) != record.claims_hash:
-        return record.claims_hash
-    return claims_hash(config)
+    before, after = (
+        claims_hash({key: values.get(key) or [] for key in ("seeds", "claims")})
+        for values in (record.config, config)
+    )
+    return after if before == record.claims_hash else record.claims_hash
 
 
 def _told(value: Any) -> Any:

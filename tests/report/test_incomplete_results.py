@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from andrea_exp.component import Refusal
+from andrea_exp.record.reader import Survey, without
 from andrea_exp.record.results import IncompleteResults, Part, read_results
 from andrea_exp.report.__main__ import main
 from andrea_exp.report.jobs import job_states
-from andrea_exp.report.page import drawn, page, read
+from andrea_exp.report.page import SECTIONS, drawn, page, read
+from andrea_exp.report.sections.base import Section
+from andrea_exp.report.table import table_of
 from benchmarks.synthetic_runs import make_run
 from tests.report.test_sections import rows
 
@@ -117,3 +120,31 @@ def test_a_plain_mapping_would_break_the_report(single: Path) -> None:
         drawn(found, lambda survey: str((survey.records[0].results or {})["gone"]))
     with pytest.raises(KeyError, match="gone"):
         drawn(found, lambda survey: str(dict(survey.records[0].results or {})["gone"]))
+
+
+def damages(section: Section, found: Survey) -> Iterator[IncompleteResults]:
+    """What a section says of one run after the other, until it can do with those that are left."""
+    while True:
+        try:
+            section.html(table_of(found))
+            return
+        except IncompleteResults as damage:
+            yield damage
+            found = without(found, damage)
+
+
+def test_whatever_key_is_missing_no_section_fails_but_by_naming_it(tmp_path: Path) -> None:
+    content = json.loads((make_run(tmp_path / "whole") / "results.json").read_text())
+    lost = {
+        make_run(tmp_path / "damaged", seed=seed, steps=10): place
+        for seed, place in enumerate(keys(content))
+        if place != ("schema",)
+    }
+    for run, place in lost.items():
+        remove(run, place)
+    found = read([tmp_path / "damaged"])
+    assert len(found.records) == len(lost) > 150
+    for section in SECTIONS:
+        for damage in damages(section, found):
+            place = lost[damage.file.parent]
+            assert str(damage).startswith(f"{damage.file} lacks {written(place)};")

@@ -79,25 +79,43 @@ def test_another_number_changes_the_bytes(single: Path, tmp_path: Path) -> None:
     assert page(read([copy])) != page(read([single]))
 
 
-def test_bytes_do_not_depend_on_folder_locale_or_time_zone(
+SURROUNDINGS = [
+    {"LC_ALL": "C", "TZ": "Pacific/Auckland", "PYTHONHASHSEED": "7", "COLUMNS": "33"},
+    {"LC_ALL": "de_DE.UTF-8", "TZ": "America/Lima", "PYTHONHASHSEED": "8", "HOME": "/nowhere"},
+]
+CHILD = """
+import os, sys, time
+from andrea_exp.report.__main__ import main
+print(hash("a text"), time.localtime(0).tm_hour, os.getcwd(), os.environ["LC_ALL"])
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def built_elsewhere(runs: Path, folder: Path, surroundings: dict[str, str]) -> tuple[bytes, str]:
+    """The report of copied runs by a process of its own, and what it saw around it."""
+    folder.mkdir()
+    copy = shutil.copytree(runs, folder / "moved", copy_function=shutil.copy)
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, str(copy), "--output", str(folder / "r.html")],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **surroundings},
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return (folder / "r.html").read_bytes(), done.stdout.splitlines()[0]
+
+
+def test_bytes_do_not_depend_on_folder_locale_time_zone_or_order_of_hashes(
     sweep: Path, sweep_page: str, tmp_path: Path
 ) -> None:
-    copy = shutil.copytree(sweep, tmp_path / "elsewhere" / "moved")
-    code = "import sys; from andrea_exp.report.__main__ import main; sys.exit(main(sys.argv[1:]))"
-    surroundings = {
-        "LC_ALL": "C",
-        "LANG": "de_DE.UTF-8",
-        "TZ": "Pacific/Auckland",
-        "PYTHONHASHSEED": "7",
-        "COLUMNS": "33",
-    }
-    subprocess.run(
-        [sys.executable, "-c", code, str(copy), "--output", str(tmp_path / "r.html")],
-        env={**os.environ, **surroundings},
-        cwd=Path(__file__).parents[2],
-        check=True,
-    )
-    assert (tmp_path / "r.html").read_text(encoding="utf-8") == sweep_page
+    built = [
+        built_elsewhere(sweep, tmp_path / str(index), surroundings)
+        for index, surroundings in enumerate(SURROUNDINGS)
+    ]
+    assert {text for text, _ in built} == {sweep_page.encode()}
+    seen = [words.split() for _, words in built]
+    assert not [fact for fact, other in zip(*seen, strict=True) if fact == other]
 
 
 def test_the_machines_own_figure_settings_are_not_read(single: Path, single_page: str) -> None:
@@ -164,11 +182,23 @@ def test_a_cut_line_of_metrics_is_passed_over(tmp_path: Path) -> None:
     assert re.search(r'<td class="number">60</td>', text)
 
 
-def test_every_section_is_on_every_page(sweep_page: str, single_page: str, tmp_path: Path) -> None:
+def test_every_section_is_on_every_page_and_the_silent_ones_share_the_last(
+    sweep_page: str, single_page: str, tmp_path: Path
+) -> None:
     make_run(tmp_path, status=Status.pending)
+    keys = [section.key for section in SECTIONS]
     for text in (sweep_page, single_page, page(read([tmp_path]))):
-        found = re.findall(r'<h2 id="([^"]*)"', text)
-        assert found == [section.key for section in SECTIONS]
+        *titled, last = re.findall(r'<h2 id="([^"]*)"', text)
+        silent = re.findall(r'<li id="([^"]*)"><strong>', text)
+        assert last == "nothing"
+        assert [key for key in keys if key in titled] == titled
+        assert sorted([*titled, *silent]) == sorted(keys)
+        assert {"summary", "provenance"} <= set(titled)
+
+
+def test_a_section_names_the_files_that_it_was_read_from(single_page: str) -> None:
+    shown = re.findall(r'<h2 id="cost">.*?</h2>\s*<p class="source">([^<]*)<', single_page)
+    assert shown == ["Read from results.json (cost)."]
 
 
 def test_different_data_and_python_are_warned_of(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from andrea_exp.record.manifest import Status
 from andrea_exp.report.arms import policies
+from andrea_exp.report.markup import LONG, Column, data_table
 from andrea_exp.report.page import SECTIONS, read
 from andrea_exp.report.sections import cost, lengths, positions, seeds, smoothness, summary, tails
 from andrea_exp.report.sections.base import Section
@@ -130,7 +131,7 @@ def test_a_difference_is_taken_between_equal_seeds_only(tmp_path: Path) -> None:
     )
     assert none is not None
     assert rope is not None
-    assert found["rope"][2].split() == [f"\N{MINUS SIGN}{none - rope:.3f}", "1", "pair"]
+    assert found["rope"][2].split() == [f"\N{MINUS SIGN}{none - rope:.3f}", "1", "of", "3", "seeds"]
     assert found["none"][2] == "reference"
 
 
@@ -161,3 +162,12 @@ def test_one_length_alone_is_a_table_without_figures(tmp_path: Path) -> None:
     assert "<svg" not in text
     assert "at every length" in text
     assert "One length was scored" in tails.SECTION.html(table)
+
+
+def test_a_long_table_is_folded_and_a_short_one_is_not() -> None:
+    columns = [Column(head="a")]
+    for number in (LONG, LONG + 1):
+        found = data_table(key="k", caption="c", columns=columns, rows=[["x"]] * number)
+        assert ("<details>" in found) == (number > LONG)
+        assert found.count("<tr>") == number + 1
+    assert f"{LONG + 1} rows" in found

@@ -52,8 +52,7 @@ def _html(table: Table) -> Markup:
 
 
 def _shares(run: Run, *, of: str = "of_total") -> Mapping[str, float]:
-    fractions = run.part("fraction", of=run.part("cost"))
-    return run.part(of, of=fractions)
+    return run.part("cost")["fraction"][of] or {}
 
 
 def _bars(ledgers: Mapping[str, Run]) -> Markup:

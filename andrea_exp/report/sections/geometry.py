@@ -44,9 +44,9 @@ def _html(table: Table) -> Markup:
 def _sides(run: Run) -> dict[str, Values]:
     """The measured tables of a run by what their rows are."""
     found = run.part("geometry")
-    if found.get("tied"):
-        return {"input = output": run.part("input", of=found)}
-    return {side: run.part(side, of=found) for side in ("input", "output")}
+    if found["tied"]:
+        return {"input = output": found["input"]}
+    return {side: found[side] for side in ("input", "output")}
 
 
 def _pairs(arms: Arms) -> Markup:

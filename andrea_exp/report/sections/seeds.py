@@ -6,7 +6,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from andrea_exp.report.arms import Policy, column_head, factors, policies
-from andrea_exp.report.format import MISSING, fixed, signed
+from andrea_exp.report.format import MISSING, fixed, quantity, signed
 from andrea_exp.report.markup import Cell, Column, data_table, nothing, paragraph, with_note
 from andrea_exp.report.sections.base import Section
 from andrea_exp.report.sections.summary import screen
@@ -98,8 +98,9 @@ def _paired(found: Sequence[Policy], measures: Sequence[Measure]) -> Markup:
     return data_table(
         key="seeds-paired",
         caption="Mean difference to the reference over pairs with the same seed, in nats per "
-        "token, with its 95% t interval where there are two pairs or more. The reference is the "
-        "arm with the most seeds, the first by name among equals; it was not picked by result.",
+        "token, with its 95% t interval where there are two pairs or more, and how many of the "
+        "seeds of the two arms are pairs. The reference is the arm with the most seeds, the first "
+        "by name among equals; it was not picked by result.",
         columns=[
             Column(head="arm"),
             Column(head="past T", kind="words"),
@@ -122,14 +123,15 @@ def _difference(policy: Policy, measure: Measure, reference: Policy) -> Cell:
     shared = [seed for seed in own if seed in other]
     if not shared:
         return MISSING
-    return _written(paired([own[seed] - other[seed] for seed in shared]))
+    note = f"{len(shared)} of {quantity(len(own.keys() | other.keys()), 'seed')}"
+    return _written(paired([own[seed] - other[seed] for seed in shared]), paired_by=note)
 
 
-def _written(found: Difference) -> Cell:
+def _written(found: Difference, *, paired_by: str) -> Cell:
     if found.low is None or found.high is None:
-        return with_note(signed(found.mean), "1 pair")
+        return with_note(signed(found.mean), paired_by)
     return with_note(
-        signed(found.mean), f"[{signed(found.low)}, {signed(found.high)}], {found.pairs} pairs"
+        signed(found.mean), f"[{signed(found.low)}, {signed(found.high)}], {paired_by}"
     )
 
 

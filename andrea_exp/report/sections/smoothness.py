@@ -90,7 +90,7 @@ def _measured(runs: Sequence[Run]) -> list[Run]:
 
 
 def _controls(run: Run) -> Mapping[str, Mapping[str, Any]]:
-    return run.part("controls", of=run.part("smoothness"))
+    return run.part("smoothness")["controls"]
 
 
 def _control_looks(measured: Mapping[str, Sequence[Run]]) -> dict[str, Style]:
