@@ -42,7 +42,7 @@ def planted(folder: Path) -> Path:
     argv = ("python", "-m", "andrea_exp", "-m", "--config-dir", f"{HOME}/conf", *said)
     for seed in range(6):
         for position in ("alibi", "sinusoidal"):
-            given = {"experiment": claims(), "words": said, "argv": argv}
+            given: dict[str, Any] = {"experiment": claims(), "words": said, "argv": argv}
             job = f"{USER}-{HOST}-{position}-{seed}"
             run = make_run(folder, position=position, seed=seed, job=job, **given)
             rewrite(run)
