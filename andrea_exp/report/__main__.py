@@ -61,7 +61,8 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         help="a run directory, or a folder that holds some, such as a sweep",
     )
-    parser.add_argument(
+    written = parser.add_mutually_exclusive_group()
+    written.add_argument(
         "--output",
         metavar="FILE",
         type=Path,
@@ -72,14 +73,14 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="leave out commits, names of folders, paths and the words of errors",
     )
-    parser.add_argument(
+    written.add_argument(
         "--keep",
         metavar="FOLDER",
         type=Path,
         help="write what is worth keeping of an experiment into a folder: its page, a table of its "
         "runs and its verdicts",
     )
-    parser.add_argument(
+    written.add_argument(
         "--picture",
         metavar="FILE",
         type=Path,

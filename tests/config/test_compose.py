@@ -66,3 +66,9 @@ def test_a_wrong_word_is_answered_with_the_nearest_that_would_work(
 
 def test_the_grid_of_an_experiment_is_reported() -> None:
     assert set(compose(["experiment=past_T"]).grid) == {"position", "seed"}
+
+
+@pytest.mark.parametrize("seeds", ["5", "0", "abc", "null"])
+def test_seeds_that_are_no_list_are_refused(seeds: str) -> None:
+    with pytest.raises(Refusal, match="must be a list, such as seeds="):
+        compose([f"seeds={seeds}"])

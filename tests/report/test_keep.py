@@ -69,3 +69,13 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(Refusal, match="--keep FOLDER"):
         keep(found, folder=tmp_path / "file" / "kept")
+
+
+@pytest.mark.parametrize("other", ["--output", "--picture"])
+def test_keep_is_not_said_beside_another_file_to_write(
+    other: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    words = [str(tmp_path), "--keep", str(tmp_path / "kept"), other, str(tmp_path / "file")]
+    with pytest.raises(SystemExit, match="2"):
+        main(words)
+    assert f"argument {other}: not allowed with argument --keep" in capsys.readouterr().err
