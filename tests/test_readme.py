@@ -74,6 +74,8 @@ ELSEWHERE = {
     "pre-commit install": "changes the checkout's own hooks",
     "python -m andrea_exp position=binary": "tests/test_extension.py",
     "python -m andrea_exp -m name=mine position=binary,sinusoidal,rope seed=0,1,2": "the same",
+    "python -m andrea_exp -m experiment=digits": "the same",
+    "python -m andrea_exp.report outputs/digits --keep experiments/digits": "the same",
 } | dict.fromkeys(ON_SLURM, "tests/slurm/test_readme.py, in `make test-slurm`")
 
 
@@ -126,6 +128,8 @@ def test_a_command_works_as_typed(
     if "data=text" in words:
         Path("book.txt").write_text((ROOT / "README.md").read_text(encoding="utf-8"))
         words = [word for word in words if not word.startswith(OF_NOISE)] + ["tokenizer.size=300"]
+    if any(word.startswith("experiment=") for word in words):  # one seed, and the lengths it needs
+        words = [word for word in words if not word.startswith("evaluation.length")] + ["seed=0"]
     if "data=grammar" in words:
         words = [word for word in words if word not in TINY or not word.startswith(OF_NOISE[:2])]
     monkeypatch.setattr(sys, "argv", [module, *words])

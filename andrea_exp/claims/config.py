@@ -11,6 +11,10 @@ from andrea_exp.position.beyond import Beyond
 
 POLICY = "beyond"
 """The word of an arm that chooses among the policies scored from one run, as `beyond=clamp`."""
+SEED = "seed"
+"""The unit of every verdict, and so the one key that no arm is told by."""
+OF_RISE = ("rise_nats", "rise_se")
+"""Metrics that compare a length with T."""
 
 
 class Direction(Enum):
@@ -78,13 +82,25 @@ class ClaimConfig(Config):
             found.append("kind=solved compares two arms, and has margin=0")
         if self.kind is Kind.within and not self.margin:
             found.append("margin=0 leaves nothing within it; give a positive one")
-        words = [*self.arm, *(self.than or [])]
-        found += [f"{word!r} must be a word key=value" for word in words if not _is_word(word)]
+        if self.factor == 1 and self.metric in OF_RISE:
+            found.append(f"metric={self.metric} is 0 at factor=1, where the rise starts")
+        found += self._text_reasons() + self._arm_reasons()
+        return [reason for reason in found if reason]
+
+    def _text_reasons(self) -> list[str]:
+        found = [] if len(self.name.split()) == 1 else [f"name={self.name!r} must be one word"]
+        if not self.statement.strip() or not self.source.strip():
+            found.append("statement and source must say something")
+        return found
+
+    def _arm_reasons(self) -> list[str]:
+        arms = {"arm": self.arm, "than": self.than}
+        found = [reason for key, arm in arms.items() if arm for reason in _word_reasons(key, arm)]
         if not self.arm or self.than == []:
             found.append("arm and than name an arm by words such as position=alibi")
-        if self.arm == self.than:
+        if self.than is not None and set(self.arm) == set(self.than):
             found.append(f"arm and than are the same: {' '.join(self.arm)}")
-        return [reason for reason in found if reason]
+        return found
 
     def oriented(self, value: float) -> float:
         """A value, or a difference of two, such that larger is better."""
@@ -109,9 +125,28 @@ class ClaimConfig(Config):
             )
         for word in [*self.arm, *(self.than or [])]:
             key, _, value = word.partition("=")
-            if key == POLICY and value not in Beyond.__members__:
-                names = ", ".join(Beyond.__members__)
-                raise Refusal(f"claim {self.name}: {word} is no policy past T: {names}")
+            if key == POLICY:
+                self._check_policy(value, evaluation)
+
+    def _check_policy(self, policy: str, evaluation: EvaluationConfig) -> None:
+        said = f"claim {self.name}: {POLICY}={policy}"
+        if policy not in Beyond.__members__:
+            raise Refusal(f"{said} is no policy past T: {', '.join(Beyond.__members__)}")
+        scored = [each.name for each in evaluation.beyond]
+        if policy not in scored:
+            raise Refusal(
+                f"{said} is none of evaluation.beyond=[{', '.join(scored)}]; add it there, or "
+                f"leave the word out if the arm's own position.beyond is meant"
+            )
+
+
+def _word_reasons(key: str, words: list[str]) -> list[str]:
+    found = [f"{key}: {word!r} must be a word key=value" for word in words if not _is_word(word)]
+    names = [word.partition("=")[0] for word in words]
+    found += [f"{key} says {name}= twice" for name in sorted(set(names)) if names.count(name) > 1]
+    if SEED in names:
+        found.append(f"{key} names a seed, but an arm is all of its seeds; list them in seeds")
+    return found
 
 
 def _is_word(word: str) -> bool:

@@ -12,7 +12,7 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from andrea_exp.component import Refusal
@@ -102,7 +102,13 @@ def compose_ready(overrides: Sequence[str]) -> Composed:
 
 
 def experiment_grid(config: DictConfig) -> dict[str, str]:
-    """What an experiment sweeps over, as words of the command line; its planned seeds are part."""
+    """What an experiment sweeps over, as words of the command line; its planned seeds are part.
+
+    Raises:
+        Refusal: the seeds are no list.
+    """
+    if not isinstance(config.seeds, ListConfig):
+        raise Refusal(f"seeds={config.seeds} must be a list, such as seeds=[0,1,2]")
     grid = dict(config.hydra.sweeper.get("params") or {})
     seeds = {"seed": ",".join(str(seed) for seed in config.seeds)} if config.seeds else {}
     return grid | seeds

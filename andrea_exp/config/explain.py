@@ -13,6 +13,7 @@ from omegaconf.errors import OmegaConfBaseException
 from andrea_exp.config.catalogue import ROOT_FILE, description, groups, nearest, owners
 
 _NOT_HERE = ("use +", "See http", "object_type=")
+_QUOTING = "; quote a value with other letters than a to z twice: \"name='été'\""
 
 
 def refuse_other_keys(overrides: Sequence[str]) -> None:
@@ -34,7 +35,8 @@ def explain(error: Exception, overrides: Sequence[str], *, in_sweep: bool = Fals
     try:
         words = OverridesParser.create().parse_overrides(list(overrides))
     except HydraException as unread:
-        return f"cannot read the command line: {_one_line(unread)}"
+        said = f"cannot read the command line: {_one_line(unread)}"
+        return said if all(word.isascii() for word in overrides) else said + _QUOTING
     return next(_complaints(words, in_sweep=in_sweep), _one_line(error))
 
 

@@ -26,7 +26,7 @@ class EvaluationConfig(Config):
     """Places where a window of every length ends, for the tail loss and its rise past T."""
     position_buckets: int = field(metadata=at_least(1))
     """Buckets of loss by position per length T."""
-    shuffles: int = field(metadata=at_least(200))
+    shuffles: int = field(metadata=between(200, 100_000))
     """Random orders of the position rows that their smoothness is compared with."""
     probe_every_steps: int | None = field(metadata=at_least(1))
     """Optimizer steps between two probes of the model while it trains, whose columns go to the

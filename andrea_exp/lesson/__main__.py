@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from andrea_exp.command import DONE, FAILED, finish, let_waiting_threads_sleep
+from andrea_exp.component import Refusal
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,6 +46,11 @@ def _answer(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         check_output(arguments.output)
     runs = None if arguments.run is None else table_of(read([arguments.run]))
+    if runs is not None and not runs.completed:
+        raise Refusal(
+            f"{arguments.run} holds no completed run with results, which claims are read from; "
+            "finish one, or leave it out"
+        )
     torch.set_num_threads(1)  # nothing here is large enough to be worth a second one
     console = Console(highlight=False, quiet=arguments.json)
     found = []

@@ -1,20 +1,17 @@
 """The run directory: frozen once and whole, used by one process at a time, read by anybody."""
 
-import os
-import secrets
-import shutil
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, final
 
-from andrea_exp.atomic import remove_drafts, sync_directory, write_atomically, write_durably
+from andrea_exp.atomic import remove_drafts, write_atomically
 from andrea_exp.component import Refusal
-from andrea_exp.disk import writing
 from andrea_exp.lock import exclusive, holder, is_locked
 from andrea_exp.record.frozen import FrozenConfig
 from andrea_exp.record.manifest import Manifest, Status
+from andrea_exp.record.new_directory import make_whole
 
 CONFIG = "config.yaml"
 MANIFEST = "manifest.json"
@@ -49,21 +46,7 @@ class RunDirectory:
             raise ValueError(f"a job's name is one visible name in its folder, got {job!r}")
         if missing := {CONFIG, MANIFEST} - set(files):
             raise ValueError(f"a run directory starts with {', '.join(sorted(missing))}")
-        draft = parent / f".new-{secrets.token_hex(8)}"
-        try:
-            with _writing_in(parent):
-                parent.mkdir(parents=True, exist_ok=True)
-                draft.mkdir()
-                for name, text in files.items():
-                    write_durably(draft / name, text)
-                sync_directory(draft)
-            with _claimed(parent, job, unique=unique) as path, _writing_in(parent):
-                draft.rename(path)  # replaces the empty directory that only we can have made
-            sync_directory(parent)
-        except BaseException:
-            shutil.rmtree(draft, ignore_errors=True)
-            raise
-        return cls(path)
+        return cls(make_whole(parent, job, files=files, unique=unique))
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -221,48 +204,3 @@ def _text(path: Path) -> str:
         raise Refusal(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise Refusal(f"{path} is damaged: byte {error.start} is not UTF-8") from error
-
-
-@contextmanager
-def _claimed(parent: Path, job: str, *, unique: bool) -> Generator[Path]:
-    """An empty directory of a free name, taken back if the block fails."""
-    path = _claim(parent, job, unique=unique)
-    try:
-        yield path
-    except BaseException:
-        path.rmdir()
-        raise
-
-
-def _claim(parent: Path, job: str, *, unique: bool) -> Path:
-    """Make an empty directory of a free name: `mkdir` gives each name to one caller alone."""
-    number = 1
-    while True:
-        path = parent / (job if number == 1 else f"{job}-{number}")
-        try:
-            with _writing_in(parent):
-                path.mkdir()
-            return path
-        except FileExistsError:
-            if not unique:
-                raise
-        number += 1
-
-
-@contextmanager
-def _writing_in(parent: Path) -> Generator[None]:
-    """Turn errors of the file system into one sentence; a name that is taken passes through."""
-    try:
-        with writing(parent, otherwise="choose another place with outputs=FOLDER"):
-            yield
-    except OSError as error:
-        if isinstance(error, FileExistsError) and parent.is_dir():
-            raise
-        raise Refusal(_why_unwritable(parent, error)) from error
-
-
-def _why_unwritable(parent: Path, error: OSError) -> str:
-    blocking = next((path for path in (parent, *parent.parents) if os.path.lexists(path)), parent)
-    is_folder = blocking.is_dir()
-    reason = error.strerror if is_folder else f"{blocking} is not a folder"
-    return f"cannot write to {parent}: {reason}; choose another place with outputs=FOLDER"

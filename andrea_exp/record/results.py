@@ -100,8 +100,8 @@ def read_results(path: Path) -> Part:
         raise Refusal(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise Refusal(f"{path} is not JSON: {error}") from error
-    schema = content.get("schema") if isinstance(content, dict) else None
-    if schema != SCHEMA:
+    schema = content.get("schema") if isinstance(content, Part) else None
+    if not isinstance(content, Part) or schema != SCHEMA:
         raise Refusal(
             f"{path} has schema {schema}, this version of andrea_exp reads {SCHEMA}; "
             "read it with the version that wrote it"

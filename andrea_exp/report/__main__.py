@@ -26,6 +26,7 @@ def _answer(asked: argparse.Namespace) -> int:
 
 def _made(asked: argparse.Namespace) -> Path:
     from andrea_exp.report.anonymous import anonymous
+    from andrea_exp.report.keep import keep
     from andrea_exp.report.page import drawn, page, read, write
     from andrea_exp.report.picture import picture
 
@@ -35,6 +36,8 @@ def _made(asked: argparse.Namespace) -> Path:
     if asked.picture is not None:
         write(asked.picture, drawn(found, picture))
         return asked.picture
+    if asked.keep is not None:
+        return keep(found, folder=asked.keep)
     output = asked.output or _beside(asked.directories)
     write(output, page(found))
     return output
@@ -58,7 +61,8 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         help="a run directory, or a folder that holds some, such as a sweep",
     )
-    parser.add_argument(
+    written = parser.add_mutually_exclusive_group()
+    written.add_argument(
         "--output",
         metavar="FILE",
         type=Path,
@@ -69,7 +73,14 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="leave out commits, names of folders, paths and the words of errors",
     )
-    parser.add_argument(
+    written.add_argument(
+        "--keep",
+        metavar="FOLDER",
+        type=Path,
+        help="write what is worth keeping of an experiment into a folder: its page, a table of its "
+        "runs and its verdicts",
+    )
+    written.add_argument(
         "--picture",
         metavar="FILE",
         type=Path,

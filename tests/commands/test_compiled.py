@@ -19,6 +19,7 @@ MISSING = compile_reasons(CPU)
 @pytest.mark.slow
 def test_a_compiled_model_trains_and_is_measured(tmp_path: Path) -> None:
     words = (*tiny.WORDS, "model.compile=true", "model.num_layers=1", "trainer.max_steps=2")
+    words += ("evaluation.length_factors=[1,2]",)  # each length is compiled anew
     with tiny.start(tmp_path, *words) as process:
         out, err = process.communicate(timeout=300)
     assert process.returncode == 0, out + err

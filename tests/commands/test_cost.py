@@ -93,7 +93,7 @@ def test_the_table_for_people_has_the_same_numbers(capsys: Said) -> None:
 def test_an_experiment_costs_what_one_job_of_its_grid_does_and_that_is_said(capsys: Said) -> None:
     assert main(["experiment=past_T", "--json"]) == 0
     shown = capsys.readouterr()
-    assert json.loads(shown.out)["total"] == counted("", capsys)["total"]
+    assert json.loads(shown.out)["total"] == counted("model.d_model=64", capsys)["total"]
     assert shown.err.splitlines() == [
         "andrea_exp: the grid over position and seed is left out: give a value of each"
     ]

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from andrea_exp.freeze import freeze_single
 from andrea_exp.record.directory import RunDirectory
 from tests import options
 from tests.commands import tiny
+from tests.pausing import wait_until
 
 TWO = ("runtime=ddp", *tiny.WORDS)
 SAVE = 5
@@ -42,10 +42,7 @@ def others(parent: int) -> list[int]:
 
 def wait_for_step(run: Path, step: int) -> None:
     """Wait until a run has logged a step."""
-    end = time.monotonic() + PATIENCE_S
-    while step not in [row["step"] for row in rows(run)]:
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    wait_until(lambda: step in [row["step"] for row in rows(run)])
 
 
 def rows(run: Path) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from andrea_exp.freeze import freeze_single
 from andrea_exp.record.directory import RunDirectory
 from andrea_exp.record.manifest import Status
 from tests.commands import tiny
+from tests.pausing import IMPORT_OF_TORCH, MARK, pausing, wait_until
 from tests.small_disk import fill, small_disk
 
 Said = pytest.CaptureFixture[str]
@@ -32,20 +33,6 @@ WORDS = (
 )
 KILLS = 6
 PATIENCE_S = 100.0
-IMPORT_HOOK = """
-import os, sys, time
-
-
-def pause(event, arguments):
-    if event == "import" and arguments[0] == "torch" and not os.path.exists("paused"):
-        os.mkdir("paused")
-        while not os.path.exists("go"):
-            time.sleep(0.01)
-
-
-sys.addaudithook(pause)
-"""
-"""As `sitecustomize`: a process that waits when it comes to import torch."""
 
 
 @pytest.fixture(scope="module")
@@ -249,20 +236,16 @@ def wait_for_rows(run: Path, count: int, process: BaseProcess) -> None:
 
 @pytest.mark.slow
 def test_a_signal_during_the_imports_is_answered_after_them(place: Path) -> None:
-    hook = place / "hook"
-    hook.mkdir()
-    (hook / "sitecustomize.py").write_text(IMPORT_HOOK, encoding="utf-8")
+    (place / "hook").mkdir()
+    hook = pausing(place / "hook", at=IMPORT_OF_TORCH)
     runs = {number: frozen(*tiny.WORDS) for number in (signal.SIGTERM, signal.SIGUSR2)}
     processes = {
         number: tiny.start(run, str(run.absolute()), path=hook, module="andrea_exp.job")
         for number, run in runs.items()
     }
     for number, process in processes.items():
-        while not (runs[number] / "paused").exists():
-            assert process.poll() is None
-            time.sleep(0.01)
+        wait_until((runs[number] / MARK).exists, process=process)
         process.send_signal(number)
-        (runs[number] / "go").touch()
     for number, process in processes.items():
         out, err = process.communicate(timeout=PATIENCE_S)
         assert (process.returncode, out, len(err.splitlines())) == (75, "", 1)

@@ -35,7 +35,9 @@ def words(group: str, option: str) -> list[str]:
     """A small run with this option."""
     chosen = f"{group}={option}"
     if group == "tokenizer":
-        return [*TEXT, chosen]
+        # Merges for the sizes of the options themselves would need a large text.
+        size = ["tokenizer.size=300"] if option.startswith("bpe") else []
+        return [*TEXT[1:], "data=text", *DATA["text"], chosen, *size]
     if group == "data" and option in DATA:
         return [*TEXT[1:], chosen, *DATA[option]]
     rank = ["embedding.rank=5"] if chosen == "embedding=factorized" else []

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -23,6 +22,7 @@ from andrea_exp.record.directory import RunDirectory
 from andrea_exp.record.manifest import Status
 from andrea_exp.train.checkpoint import Checkpoint, write
 from tests.commands import tiny
+from tests.pausing import MARK, SECOND_CHECKPOINT, pausing, wait_until
 
 Said = pytest.CaptureFixture[str]
 STEPS, LOG, SAVE = 24, 4, 7
@@ -38,25 +38,6 @@ LONG = (
     "data.batch_size=4",
     "runtime.workers=2",
 )
-PAUSE = """
-import os, sys, time
-
-drafts = 0
-
-
-def pause(event, arguments):
-    global drafts
-    if event == "open" and str(arguments[0]).endswith("last.ckpt.new"):
-        drafts += 1
-        if drafts == 2:
-            os.mkdir("paused")
-            while not os.path.exists("go"):
-                time.sleep(0.01)
-
-
-sys.addaudithook(pause)
-"""
-"""What Python imports at its start, as `sitecustomize`, in the processes that are signalled."""
 PATIENCE_S = 100.0
 JOB = "python -m andrea_exp.job"
 STATUS = {signal.SIGTERM: "preempted", signal.SIGINT: "interrupted"}
@@ -75,30 +56,19 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> dict[signal.Signals, Path]:
     """Signal -> folder of a process that got it in the middle; all run at once."""
-    hook = tmp_path_factory.mktemp("hook")
-    (hook / "sitecustomize.py").write_text(PAUSE, encoding="utf-8")
+    hook = pausing(tmp_path_factory.mktemp("hook"), at=SECOND_CHECKPOINT)
     places = {number: tmp_path_factory.mktemp(number.name) for number in CODES}
     processes = {number: tiny.start(places[number], *LONG, path=hook) for number in CODES}
     for number, process in processes.items():
-        wait_for(places[number] / "paused", process)
+        runs = places[number] / "outputs" / "runs"
+        wait_until(lambda runs=runs: any(runs.glob(f"*/{MARK}")), process=process)
         process.send_signal(number)
-        (places[number] / "go").touch()
         out, err = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == CODES[number], (out, err)
         run = tiny.only_run(places[number]).relative_to(places[number])
         if number is not signal.SIGKILL:
             assert err.splitlines() == [f"WARNING: {STATUS[number]}; go on with: {JOB} {run}"]
     return places
-
-
-def wait_for(path: Path, process: "subprocess.Popen[str]") -> None:
-    """Wait until a process has made a path."""
-    end = time.monotonic() + PATIENCE_S
-    while not path.exists():
-        if process.poll() is not None:
-            pytest.fail(f"the process ended with {process.returncode}: {process.communicate()}")
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def copy_of(stopped: Path, place: Path) -> Path:

@@ -214,7 +214,8 @@ def test_an_experiment_is_a_grid_that_the_command_line_can_shrink(place: Path) -
     assert main([*words, "trainer.max_steps=1", "-m"]) == 0
     assert statuses(place, "past_T") == ["completed"] * 4
     text = (place / "outputs" / "past_T" / "report.html").read_text(encoding="utf-8")
-    assert "What does each position scheme lose past the trained length?" in text
+    assert "What does each position scheme lose past the trained length, and what" in text
+    assert "Screen: 0 pairs" in text
 
 
 def test_a_sweep_of_one_job_is_a_sweep(place: Path) -> None:

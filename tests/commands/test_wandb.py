@@ -18,7 +18,9 @@ def read_back(file: Path) -> dict[str, Any]:
     """What `wandb` itself says of a run."""
     binary = Path(sys.executable).with_name("wandb")
     command = [str(binary), "leet", "inspect", "--summary", "--json", str(file)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    # It keeps a log in the folder `wandb` of the current one.
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=file.parent)
+    return json.loads(done.stdout)
 
 
 @pytest.mark.slow

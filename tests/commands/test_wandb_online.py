@@ -1,7 +1,6 @@
 """Runs that are watched on a server while they train."""
 
 import signal
-import time
 from collections.abc import Generator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from andrea_exp.config.request import request
 from andrea_exp.freeze import freeze_single
 from andrea_exp.record.metrics import read_metrics
 from tests.commands import tiny
+from tests.pausing import wait_until
 from tests.wandb_server import KEY, WandbServer, serving
 
 pytestmark = pytest.mark.slow
@@ -58,9 +58,7 @@ def test_an_interrupted_run_goes_on_under_its_id(server: WandbServer, place: Pat
     for status in (130, 0):
         with tiny.start(place, str(run), module="andrea_exp.job") as process:
             if status == 130:
-                while not (run / "metrics.jsonl").exists():
-                    assert process.poll() is None
-                    time.sleep(0.01)
+                wait_until((run / "metrics.jsonl").exists, process=process)
                 process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == status, err

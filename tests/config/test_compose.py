@@ -52,6 +52,7 @@ def test_a_null_seed_is_drawn_and_a_zero_seed_is_kept() -> None:
         ("+positon=rope", ["positon=rope", "position"]),
         ("position=learned,rope", ["position=learned,rope", "-m"]),
         ("trainer.max_steps=[", ["cannot read", "["]),
+        ("name=été", ["cannot read", "name=été", "quote a value", "\"name='été'\""]),
     ],
 )
 def test_a_wrong_word_is_answered_with_the_nearest_that_would_work(
@@ -66,3 +67,16 @@ def test_a_wrong_word_is_answered_with_the_nearest_that_would_work(
 
 def test_the_grid_of_an_experiment_is_reported() -> None:
     assert set(compose(["experiment=past_T"]).grid) == {"position", "seed"}
+
+
+@pytest.mark.parametrize("seeds", ["5", "0", "abc", "null"])
+def test_seeds_that_are_no_list_are_refused(seeds: str) -> None:
+    with pytest.raises(Refusal, match="must be a list, such as seeds="):
+        compose([f"seeds={seeds}"])
+
+
+def test_advice_on_quotes_is_given_for_other_letters_alone_and_holds() -> None:
+    with pytest.raises(Refusal) as refusal:
+        compose(["trainer.max_steps=["])
+    assert "quote" not in str(refusal.value)
+    assert compose(["name='été'"]).values["name"] == "été"

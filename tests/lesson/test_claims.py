@@ -116,7 +116,7 @@ CLAIMS = {
         "a trained learned table becomes smooth; shuffled rows score .55 uncentred",
         (
             "lesson/test_rows.py::test_a_shuffled_sinusoid_looks_smooth_until_it_is_centred",
-            "evaluate/test_panel.py::test_random_controls_have_the_numbers_of_their_kind",
+            "evaluate/test_random_controls.py::test_every_draw_is_within_four_deviations_of_the_printed_mean",
         ),
         measured="smoothness of every run with position=learned, beside its controls",
     ),

@@ -102,7 +102,9 @@ def inspect(folder: Path, *options: str) -> str:
     (file,) = folder.glob("*.wandb")
     binary = str(Path(sys.executable).with_name("wandb"))
     command = [binary, "leet", "inspect", *options, "--json", str(file)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    # It keeps a log in the folder `wandb` of the current one.
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder.parent)
+    return done.stdout
 
 
 def summary_of(folder: Path) -> dict[str, object]:

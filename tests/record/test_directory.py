@@ -40,6 +40,19 @@ def test_a_new_directory_has_its_files_and_nothing_else_is_left(tmp_path: Path) 
     assert [entry.name for entry in run.path.parent.iterdir()] == ["job"]
 
 
+def test_what_a_killed_process_had_half_made_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    create(tmp_path, "run")
+    ages_s = {".new-killed": 4000, ".new-at-work": 60, ".slurm": 4000, "run": 4000, "mine": 4000}
+    for name, age_s in ages_s.items():
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / "config.yaml").touch()
+        then = time.time() - age_s
+        os.utime(tmp_path / name, (then, then))
+    create(tmp_path)
+    left = {entry.name for entry in tmp_path.iterdir()}
+    assert left == {*ages_s, "job"} - {".new-killed"}
+
+
 def test_it_has_the_permissions_that_the_user_gives_new_folders(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     assert create(tmp_path).path.stat().st_mode == (tmp_path / "plain").stat().st_mode

@@ -55,12 +55,11 @@ def test_several_seeds_are_one_thin_path_with_gaps_and_a_thick_mean() -> None:
     assert abs((low + high) / 2 - middle) < 0.02
 
 
-def tick_in_detail(axes: Axes) -> None:
-    axes.set_xticks([0.123456], ["0.123456"])
-
-
 def test_paths_have_hundredths_of_a_point_and_texts_keep_their_digits() -> None:
-    svg = panel(tick_in_detail, key="k", title="t", description="d")
+    def paint(axes: Axes) -> None:
+        axes.set_xticks([0.123456], ["0.123456"])
+
+    svg = panel(paint, key="k", title="t", description="d")
     assert "0.123456" in svg
     assert re.findall(r' d="([^"]*)"', svg)
     assert not re.findall(r' d="[^"]*\.\d{3}[^"]*"', svg)

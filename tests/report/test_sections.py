@@ -1,3 +1,4 @@
+import json
 import re
 from pathlib import Path
 
@@ -149,6 +150,18 @@ def test_smoothness_stands_beside_its_controls(single_table: Table) -> None:
 
 def test_schemes_without_a_table_are_named(sweep_table: Table) -> None:
     assert "without rows: alibi, none and rope" in smoothness.SECTION.html(sweep_table)
+
+
+def test_one_length_alone_is_a_table_without_figures(tmp_path: Path) -> None:
+    run = make_run(tmp_path, position="rope")
+    results = json.loads((run / "results.json").read_text())
+    results["lengths"] = [row for row in results["lengths"] if row["factor"] == 1]
+    (run / "results.json").write_text(json.dumps(results))
+    table = table_of(read([tmp_path]))
+    text = lengths.SECTION.html(table)
+    assert "<svg" not in text
+    assert "at every length" in text
+    assert "One length was scored" in tails.SECTION.html(table)
 
 
 def test_a_long_table_is_folded_and_a_short_one_is_not() -> None:

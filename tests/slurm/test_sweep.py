@@ -6,7 +6,6 @@ the same run, in a sweep of its own name.
 
 import os
 import signal
-import time
 from collections.abc import Callable, Generator
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from andrea_exp.record.manifest import Status
 from andrea_exp.record.submission import Submission
 from tests import options
 from tests.commands import tiny
+from tests.pausing import MARK, SECOND_CHECKPOINT, pausing, wait_until
 from tests.slurm.cluster import PATIENCE_S, Cluster
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
@@ -42,31 +42,6 @@ LONG = (
     "trainer.log_every_steps=4",
     "model.dropout=0.1",
 )
-PAUSE = """
-import os, select, signal, sys
-from pathlib import Path
-
-drafts = 0
-
-
-def pause(event, arguments):
-    global drafts
-    if event == "open" and str(arguments[0]).endswith("last.ckpt.new"):
-        drafts += 1
-        mark = Path(arguments[0]).parent.parent / "paused"
-        if drafts == 2 and not mark.exists():
-            told, tell = os.pipe()
-            os.set_blocking(tell, False)
-            signal.set_wakeup_fd(tell)
-            mark.mkdir()
-            select.select([told], [], [])
-            signal.set_wakeup_fd(-1)
-
-
-sys.addaudithook(pause)
-"""
-"""What Python imports at its start, as `sitecustomize`: a run that goes no further than its second
-checkpoint before a signal has come. Executed again, it does not stop there."""
 WARNED_S, LEFT_S = 45, 60
 """A time limit so near that Slurm warns at its next look, 30 s from now at the latest."""
 
@@ -99,8 +74,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def told(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Generator[Told]:
     """All fates, one after the other where they must be."""
-    hook, place = tmp_path_factory.mktemp("hook"), tmp_path_factory.mktemp("sweeps")
-    (hook / "sitecustomize.py").write_text(PAUSE, encoding="utf-8")
+    hook = pausing(tmp_path_factory.mktemp("hook"), at=SECOND_CHECKPOINT)
+    place = tmp_path_factory.mktemp("sweeps")
     package = str(options.PACKAGE.parent)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
@@ -118,7 +93,7 @@ def told(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Generato
             return code
 
         _submit_all(submit)
-        _wait_until(lambda: _paused(place) == len(PAUSED))
+        _wait(lambda: _paused(place) == len(PAUSED))
         _again_while_queued(story, submit)
         story.queue = cluster.queue()
         _strike(story, cluster)
@@ -153,7 +128,7 @@ def _paused(place: Path) -> int:
     """How many runs wait for a signal."""
     for run in place.glob("outputs/*/[!.]*/"):
         assert tiny.manifest(run)["failure"] is None, log(run)
-    return len(list(place.glob("outputs/*/*/paused")))
+    return len(list(place.glob(f"outputs/*/*/{MARK}")))
 
 
 def _again_while_queued(story: Told, submit: Callable[..., int]) -> None:
@@ -180,20 +155,17 @@ def _strike(story: Told, cluster: Cluster) -> None:
 def _let_them_end(story: Told, cluster: Cluster) -> None:
     """A job that was requeued gets time again; wait until every job has left the queue."""
     (limit,) = story.jobs["limit"]
-    _wait_until(lambda: cluster.job(limit)["Restarts"] == "1")
+    _wait(lambda: cluster.job(limit)["Restarts"] == "1")
     cluster.answer("scontrol", "update", f"JobId={limit}", "TimeLimit=9")
-    _wait_until(lambda: not cluster.queue())
+    _wait(lambda: not cluster.queue())
     for name, jobs in story.jobs.items():
         story.ended[name] = cluster.job(jobs[0])
         runs = [RunDirectory(run) for run in tiny.runs(story.place, name)]
         story.statuses[name] = [run.shown_status().name for run in runs]
 
 
-def _wait_until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10 * PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.2)
+def _wait(condition: Callable[[], bool]) -> None:
+    wait_until(condition, patience_s=10 * PATIENCE_S, every_s=0.2)
 
 
 def assert_same(run: Path, whole: Path) -> None:

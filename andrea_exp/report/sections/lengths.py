@@ -42,17 +42,17 @@ def _html(table: Table) -> Markup:
         "a long one. What a scheme does past the trained length T is a policy, and it is named "
         "with every number past T."
     )
-    figures = [
+    drawn = [
         _figure(table, found, protocol=protocol)
         for protocol in PROTOCOLS
         if protocol in table.lengths.get_column("protocol")
     ]
+    figures = [legend({policy.label: policy.style for policy in found}), panels(drawn)]
     tables = [_table(table, found, protocol=protocol) for protocol in PROTOCOLS]
     return Markup("").join(
         [
             paragraph(explanation),
-            legend({policy.label: policy.style for policy in found}),
-            panels(figures),
+            *(figures if len(factors(table)) > 1 else []),
             *tables,
             _refusals(table),
         ]
@@ -151,7 +151,7 @@ def _targets(rows: pl.DataFrame) -> str:
         .to_list()
         for at_trained in (True, False)
     }
-    if counts[True] == counts[False]:
+    if counts[True] == counts[False] or not counts[False]:
         return f"Targets scored: {_counts(counts[True])} at every length."
     return (
         f"Targets scored: {_counts(counts[True])} at T, {_counts(counts[False])} elsewhere. "

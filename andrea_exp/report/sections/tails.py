@@ -30,6 +30,8 @@ def _html(table: Table) -> Markup:
     found = [policy for policy in policies(table) if policy.curves("rise_nats", protocol="block")]
     if not found:
         return nothing("No run has tail losses yet.")
+    if len(factors(table)) < 2:
+        return nothing("One length was scored, so no loss can rise.")
     explanation = (
         "Windows of every length end at the same places, and only their last targets count. So "
         "the same targets are compared at every length, and a difference is a matter of length "

@@ -12,6 +12,7 @@ from andrea_exp.lesson import __main__ as command
 from andrea_exp.lesson import claims as all_claims
 from andrea_exp.lesson import sizes
 from andrea_exp.lesson.claim import Question, equal
+from andrea_exp.record.manifest import Status
 from benchmarks.synthetic_runs import make_run
 
 Said = pytest.CaptureFixture[str]
@@ -89,6 +90,13 @@ def test_a_wrong_request_is_refused_before_anything_is_measured(
     assert captured.out == ""
     assert captured.err.startswith(f"andrea_exp: {message}")
     assert len(captured.err.splitlines()) == 1
+
+
+def test_runs_without_results_are_no_source_of_claims(tmp_path: Path, capsys: Said) -> None:
+    make_run(tmp_path, status=Status.failed)
+    make_run(tmp_path, seed=1, with_results=False)
+    assert command.main([str(tmp_path)]) == 2
+    assert "holds no completed run with results" in capsys.readouterr().err
 
 
 def test_help_answers_without_torch() -> None:

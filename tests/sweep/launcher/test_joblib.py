@@ -3,8 +3,6 @@
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from andrea_exp.record.directory import RunDirectory
 from andrea_exp.record.manifest import Status
 from andrea_exp.train.runtime import usable_cores
 from tests.commands import tiny
+from tests.pausing import wait_until
 
 Said = pytest.CaptureFixture[str]
 PATIENCE_S = 100.0
@@ -83,7 +82,8 @@ def test_a_killed_worker_takes_no_job_along(place: Path) -> None:
 def test_a_stopped_sweep_leaves_checkpoints_and_no_process(place: Path) -> None:
     process = tiny.start(place, *LONG, "name=s", "seed=0,1,2", *JOBLIB)
     holder = _first_holder(place, process)
-    _wait_until(lambda: len(list(place.glob("outputs/s/*/checkpoints/last.ckpt"))) == 2, process)
+    saved = "outputs/s/*/checkpoints/last.ckpt"
+    wait_until(lambda: len(list(place.glob(saved))) == 2, process=process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, (out, err)
@@ -104,14 +104,5 @@ def _first_holder(place: Path, process: "subprocess.Popen[str]") -> int:
         ]
         return len(found) == 2
 
-    _wait_until(two_at_work, process)
+    wait_until(two_at_work, process=process)
     return found[0]
-
-
-def _wait_until(true: Callable[[], bool], process: "subprocess.Popen[str]") -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not true():
-        if process.poll() is not None:
-            pytest.fail(f"the sweep ended with {process.returncode}: {process.communicate()}")
-        assert time.monotonic() < end
-        time.sleep(0.02)

@@ -1,0 +1,27 @@
+"""The benchmarks run; what they measure is for people to read."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
+def printed(*words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / words[0]), *words[1:]],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_overhead_of_a_sweep_is_measured_per_job() -> None:
+    assert re.search(r"\d s.* a job", printed("sweep_overhead.py", "--jobs", "2", "--rounds", "1"))
