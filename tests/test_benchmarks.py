@@ -25,3 +25,10 @@ def printed(*words: str) -> str:
 @pytest.mark.slow
 def test_the_overhead_of_a_sweep_is_measured_per_job() -> None:
     assert re.search(r"\d s.* a job", printed("sweep_overhead.py", "--jobs", "2", "--rounds", "1"))
+
+
+@pytest.mark.slow
+def test_the_report_of_many_runs_is_measured_whole_and_by_section() -> None:
+    told = printed("report_size.py", "--runs", "10", "--sections")
+    assert re.match(r"10 runs: [\d.]+ s by the clock, [\d.]+ s of processor time, [\d.]+ MB", told)
+    assert re.search(r"^provenance +[\d.]+ s +[\d.]+ MB$", told, re.MULTILINE)

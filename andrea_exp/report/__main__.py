@@ -26,7 +26,6 @@ def _answer(asked: argparse.Namespace) -> int:
 
 def _made(asked: argparse.Namespace) -> Path:
     from andrea_exp.report.anonymous import anonymous
-    from andrea_exp.report.keep import keep
     from andrea_exp.report.page import drawn, page, read, write
     from andrea_exp.report.picture import picture
 
@@ -37,6 +36,8 @@ def _made(asked: argparse.Namespace) -> Path:
         write(asked.picture, drawn(found, picture))
         return asked.picture
     if asked.keep is not None:
+        from andrea_exp.report.keep import keep
+
         return keep(found, folder=asked.keep)
     output = asked.output or _beside(asked.directories)
     write(output, page(found))

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,14 @@ def test_names_that_people_chose_are_text_and_never_markup(tmp_path: Path) -> No
     text = (tmp_path / "report.html").read_text()
     assert "&lt;img src=x" in text
     assert "<img" not in text
+
+
+def test_a_report_without_claims_does_without_torch(tmp_path: Path) -> None:
+    code = (
+        "import sys; from andrea_exp.report.__main__ import main; status = main(sys.argv[1:]); "
+        "sys.exit(status or 'torch' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(make_run(tmp_path))], check=True)
 
 
 def test_the_picture_is_written_in_place_of_the_report(tmp_path: Path) -> None:

@@ -133,6 +133,7 @@ def damages(section: Section, found: Survey) -> Iterator[IncompleteResults]:
             found = without(found, damage)
 
 
+@pytest.mark.slow
 def test_whatever_key_is_missing_no_section_fails_but_by_naming_it(tmp_path: Path) -> None:
     content = json.loads((make_run(tmp_path / "whole") / "results.json").read_text())
     lost = {

@@ -106,6 +106,7 @@ def built_elsewhere(runs: Path, folder: Path, surroundings: dict[str, str]) -> t
     return (folder / "r.html").read_bytes(), done.stdout.splitlines()[0]
 
 
+@pytest.mark.slow
 def test_bytes_do_not_depend_on_folder_locale_time_zone_or_order_of_hashes(
     sweep: Path, sweep_page: str, tmp_path: Path
 ) -> None:
