@@ -34,7 +34,14 @@ class Curve(NamedTuple):
     y: Sequence[float]
 
 
-def panel(paint: Callable[["Axes"], None], *, key: str, title: str, description: str) -> Markup:
+def panel(
+    paint: Callable[["Axes"], None],
+    *,
+    key: str,
+    title: str,
+    description: str,
+    height: float = HEIGHT,
+) -> Markup:
     """One pair of axes as a figure with a title and an alternative text.
 
     Args:
@@ -42,8 +49,9 @@ def panel(paint: Callable[["Axes"], None], *, key: str, title: str, description:
         key: unlike that of every other figure of the page; its ids begin with it.
         title: a few words, shown above.
         description: what a reader who does not see the figure should know.
+        height: in inches, beside WIDTH.
     """
-    svg = _inline(_draw(paint, width=WIDTH, height=HEIGHT, glyphs=False), key=key)
+    svg = _inline(_draw(paint, width=WIDTH, height=height, glyphs=False), key=key)
     return Markup(
         '<figure class="panel"><figcaption id="{key}-title">{title}</figcaption>'
         '<svg role="img" aria-labelledby="{key}-title" aria-describedby="{key}-text" {rest}'

@@ -1,6 +1,8 @@
 """How numbers are written: the same in tables, sentences and captions, whatever the locale."""
 
 import math
+from collections.abc import Iterable
+from itertools import groupby
 
 MISSING = "\N{EN DASH}"
 """Stands where a number does not apply or was not measured."""
@@ -50,6 +52,22 @@ def quantity(number: int, noun: str) -> str:
 def listing(words: list[str]) -> str:
     """Words joined as in a sentence."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def numbering(numbers: Iterable[int]) -> str:
+    """Whole numbers as in a sentence, in order; three or more in a row by their ends."""
+    ordered = enumerate(sorted(set(numbers)))
+    words: list[str] = []
+    for _, group in groupby(ordered, key=lambda item: item[1] - item[0]):
+        row = [number for _, number in group]
+        words += [f"{row[0]} to {row[-1]}"] if len(row) > 2 else map(str, row)
+    return listing(words)
+
+
+def probability(p: float | None) -> str:
+    """A p-value in four digits; one that is smaller says so."""
+    smallest = 1e-4
+    return f"< {smallest:.4f}" if p is not None and p < smallest else fixed(p, digits=4)
 
 
 def _written(value: float | None, specification: str) -> str:

@@ -102,7 +102,6 @@ COMBINATIONS = {
     "embedding=factorized embedding.rank=16": ["embedding.rank=16", "d_model=16", "table"],
     "model.vocab=10": ["model.vocab=10", "11 ids", "data=", "model.vocab=null"],
     "data.validation_tokens=8": ["data.validation_tokens=8", "model.context=8", "raise"],
-    "tokenizer=bytes": ["data=noise", "leave out tokenizer="],
     "runtime=gpu": ["runtime.device=cuda", "runtime=cpu"],
     "runtime.devices=3": ["runtime.devices=3", "data.batch_size=32"],
     "trainer.log_every_steps=4 evaluation.probe_every_steps=6": [

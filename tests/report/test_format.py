@@ -2,7 +2,18 @@ import math
 
 import pytest
 
-from andrea_exp.report.format import MISSING, count, fixed, listing, multiple, share, short, signed
+from andrea_exp.report.format import (
+    MISSING,
+    count,
+    fixed,
+    listing,
+    multiple,
+    numbering,
+    probability,
+    share,
+    short,
+    signed,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +35,14 @@ from andrea_exp.report.format import MISSING, count, fixed, listing, multiple, s
         (multiple(0.5), "0.5T"),
         (listing(["a", "b", "c"]), "a, b and c"),
         (listing(["a"]), "a"),
+        (numbering(range(100)), "0 to 99"),
+        (numbering([7, 1, 0, 5, 6]), "0, 1 and 5 to 7"),
+        (numbering([100, 8, 8]), "8 and 100"),
+        (numbering([3]), "3"),
+        (probability(0.03125), "0.0312"),
+        (probability(0.0001), "0.0001"),
+        (probability(3e-7), "< 0.0001"),
+        (probability(None), MISSING),
     ],
 )
 def test_numbers_are_written_as_people_read_them(written: str, expected: str) -> None:

@@ -143,6 +143,8 @@ def _version(name: str) -> Callable[[Manifest], str | None]:
 
 def _differences(runs: Sequence[Run]) -> Markup:
     """The values in which arms differ, or runs of one arm."""
+    if len(runs) == 1:
+        return Markup()
     arms = {arm: [_chosen(run) for run in own] for arm, own in groupby(runs, lambda run: run.arm)}
     all_runs = [values for every in arms.values() for values in every]
     keys = sorted({key for values in all_runs for key in values})

@@ -32,12 +32,12 @@ def _html(table: Table) -> Markup:
         return nothing("One run has results: there is no spread and no difference to show.")
     measures = _measures(table)
     text = "The seed is the unit: one row per seed. Arms with the same seed saw the same batches."
-    parts = [paragraph(text), _every_seed(found, measures)]
+    parts = [paragraph(text)]
     if len(table.arms) > 1:
         remark = screen(table)
         parts += [Markup('<p class="remark">{}</p>').format(remark)] if remark else []
         parts.append(_paired(found, measures))
-    return Markup("").join(parts)
+    return Markup("").join([*parts, _every_seed(found, measures)])
 
 
 def _measures(table: Table) -> list[Measure]:

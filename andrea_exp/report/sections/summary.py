@@ -13,6 +13,7 @@ from andrea_exp.report.format import (
     fixed,
     listing,
     multiple,
+    numbering,
     quantity,
     share,
     short,
@@ -71,9 +72,9 @@ def _varied(table: Table) -> Iterator[str]:
     for group, noun in (("position", "position scheme"), ("output", "output head")):
         options = sorted({run.record.choices.get(group) or MISSING for run in table.runs})
         yield f"{noun} {options[0]}" if len(options) == 1 else f"{noun}s {listing(options)}"
-    seeds = sorted({run.seed for run in table.runs if run.seed is not None})
+    seeds = {run.seed for run in table.runs if run.seed is not None}
     if seeds:
-        yield f"{'seed' if len(seeds) == 1 else 'seeds'} {listing([str(seed) for seed in seeds])}"
+        yield f"{'seed' if len(seeds) == 1 else 'seeds'} {numbering(seeds)}"
 
 
 def _body(run: Run) -> str:

@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from andrea_exp.evidence.rule import ALPHA, Kind, Verdict
-from andrea_exp.report.figure import panel
-from andrea_exp.report.format import MISSING, fixed, listing, multiple, quantity, signed
-from andrea_exp.report.markup import Cell, Column, data_table, nothing, panels, paragraph, with_note
+from andrea_exp.report.figure import HEIGHT, panel
+from andrea_exp.report.format import (
+    fixed,
+    listing,
+    multiple,
+    numbering,
+    probability,
+    quantity,
+    signed,
+)
+from andrea_exp.report.markup import Cell, Column, data_table, nothing, panels, paragraph
 from andrea_exp.report.palette import MUTED, SERIES, TEXT
 from andrea_exp.report.registration import Registration, registration
 from andrea_exp.report.sections.base import Section
@@ -41,13 +49,13 @@ def _html(table: Table) -> Markup:
     found = registration(table)
     if found is None:
         return nothing("These runs belong to no experiment with claims.")
-    seeds = listing([str(seed) for seed in found.seeds])
     rule = (
-        f"Claims and seeds ({seeds}) were fixed before the first run; together they have the hash "
-        f"{found.digest}. A claim is confirmed or refuted if Student's t on the paired differences "
-        f"passes Holm's correction over the family of {len(found.judgements)} at "
-        f"{ALPHA:g} and the exact sign-flip test does at {ALPHA:g}, by the side of its margin on "
-        "which the mean lies. Anything else is undecided, which is no evidence of equality."
+        f"Claims and seeds ({numbering(found.seeds)}) were fixed before the first run; together "
+        f"they have the hash {found.digest}. A claim is confirmed or refuted if Student's t on the "
+        "paired differences passes Holm's correction over the family of "
+        f"{len(found.judgements)} at {ALPHA:g} and the exact sign-flip test does at {ALPHA:g}, by "
+        "the side of its margin on which the mean lies. Anything else is undecided, which is no "
+        "evidence of equality."
     )
     parts = [paragraph(rule), *map(_remark, _remarks(found)), _table(found)]
     drawn = [each for each in found.judgements if each.differences and each.claim.margin]
@@ -120,8 +128,10 @@ def _remarks(found: Registration) -> Iterator[str]:
             "claimed first; what came later is not judged."
         )
     if found.exploratory:
-        seeds = listing([str(seed) for seed in found.exploratory])
-        yield f"Seeds {seeds} were not planned: exploratory, and part of no verdict."
+        yield (
+            f"Seeds {numbering(found.exploratory)} were not planned: exploratory, and part of no "
+            "verdict."
+        )
     if found.forged:
         yield (
             f"The claims in config.yaml of {listing(found.forged)} do not have the hash that they "
@@ -149,9 +159,6 @@ def _table(found: Registration) -> Markup:
             Column(head="pairs"),
             Column(head="p, Holm"),
             Column(head="p, signs"),
-            Column(head="bootstrap"),
-            Column(head="remark", kind="prose"),
-            Column(head="source", kind="prose"),
         ],
         rows=[_row(judgement) for judgement in found.judgements],
     )
@@ -159,29 +166,32 @@ def _table(found: Registration) -> Markup:
 
 def _row(judgement: "Judgement") -> Sequence[Cell]:
     claim = judgement.claim
-    interval = judgement.interval
-    between = "" if interval is None else f"[{signed(interval[0])}, {signed(interval[1])}]"
-    drawn = judgement.bootstrap
     return [
         claim.name,
         judgement.verdict.name,
-        f"{_what(claim)}: {_arms(claim)}",
-        _solved(judgement)
-        if claim.kind is Kind.solved and judgement.seeds
-        else with_note(signed(judgement.mean), between),
+        Markup('{}<br><span class="note">{} Source: {}</span>').format(
+            f"{_what(claim)}: {_arms(claim)}", _why(judgement), claim.source
+        ),
+        _difference(judgement),
         f"{'±' if claim.kind is Kind.within else ''}{claim.margin:g}",
         str(len(judgement.seeds)),
-        _p(judgement.adjusted_p),
-        MISSING if judgement.sign_p is None else _p(judgement.sign_p),
-        MISSING if drawn is None else f"[{signed(drawn[0])}, {signed(drawn[1])}]",
-        _why(judgement),
-        claim.source,
+        probability(judgement.adjusted_p),
+        probability(judgement.sign_p),
     ]
 
 
-def _p(value: float) -> str:
-    least = 10.0**-DIGITS
-    return f"< {least:.{DIGITS}f}" if value < least else fixed(value, digits=DIGITS)
+def _difference(judgement: "Judgement") -> Cell:
+    if judgement.claim.kind is Kind.solved and judgement.seeds:
+        return _solved(judgement)
+    if judgement.interval is None or judgement.bootstrap is None:
+        return signed(judgement.mean)
+    between, drawn = (
+        f"[{signed(low)}, {signed(high)}]"
+        for low, high in (judgement.interval, judgement.bootstrap)
+    )
+    return Markup('{} {}<br><span class="note">bootstrap {}</span>').format(
+        signed(judgement.mean), between, drawn
+    )
 
 
 def _forest(drawn: "Sequence[Judgement]") -> Markup:
@@ -192,7 +202,9 @@ def _forest(drawn: "Sequence[Judgement]") -> Markup:
         axes.axvline(1, color=TEXT.light, linewidth=1)
         if any(each.claim.kind is Kind.within for each in drawn):
             axes.axvline(-1, color=TEXT.light, linewidth=1)
+        axes.margins(x=0.08)
         axes.set_xscale("symlog", linthresh=2, linscale=1)
+        axes.xaxis.set_major_formatter("{x:g}")
         axes.set_yticks(range(len(drawn)), [each.claim.name for each in reversed(drawn)])
         axes.set_ylim(-0.6, len(drawn) - 0.4)
         axes.grid(visible=False, axis="y")
@@ -202,6 +214,7 @@ def _forest(drawn: "Sequence[Judgement]") -> Markup:
         paint,
         key="verdicts-forest",
         title="Differences in units of their margins: 1 is the margin",
+        height=max(HEIGHT, 0.9 + 0.25 * len(drawn)),
         description="; ".join(
             f"{each.claim.name}: {signed(each.mean)}, {each.verdict.name}" for each in drawn
         ),
@@ -248,7 +261,7 @@ def _seeds(found: Registration) -> Markup:
             Column(head="seed"),
             Column(head="first arm"),
             Column(head="second arm"),
-            Column(head="runs", kind="words"),
+            Column(head="runs"),
             Column(head="why not", kind="prose"),
         ],
         rows=rows,
