@@ -10,7 +10,7 @@ import pytest
 from tests.commands import tiny
 from tests.pausing import wait_until
 
-JOBS, STEPS, SAVE, KILLS = 8, 40, 10, 5
+JOBS, STEPS, SAVE, KILLS = 12, 40, 10, 5
 WORDS = (
     *tiny.WORDS,
     f"trainer.max_steps={STEPS}",
@@ -18,7 +18,7 @@ WORDS = (
     "trainer.log_every_steps=1",
     "model.dropout=0.1",
 )
-GRID = ("name=k", "position=learned,rope", "output=tied,untied", "seed=0,1", "-m")
+GRID = ("name=k", "position=learned,rope", "output=tied,untied", "seed=0,1,2", "-m")
 PATIENCE_S = 200.0
 
 
