@@ -15,7 +15,7 @@ from andrea_exp.record.manifest import Manifest, Status
 ROOT = Path(andrea_exp.__file__).parents[1]
 PENDING = Manifest.pending(seed=0, argv=["andrea-exp"], overrides=[], choices={"position": "rope"})
 FILES = {"config.yaml": "schema: 1\n", "manifest.json": PENDING.text()}
-ROUNDS, PROCESSES = 6, 4
+ROUNDS, PROCESSES = 100, 4
 RACE = """
 import sys, time
 from pathlib import Path
