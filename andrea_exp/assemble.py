@@ -7,13 +7,15 @@ from typing import TypeVar, final
 import torch
 
 from andrea_exp.component import Refusal
+from andrea_exp.config.backends import unfit
 from andrea_exp.config.run import Recipe, RunConfig
 from andrea_exp.data.base import Data
 from andrea_exp.data.stream import BatchStream
 from andrea_exp.evaluate.chosen import named_pairs
 from andrea_exp.evaluate.ledger import ledger
+from andrea_exp.kernel.backend import Use
 from andrea_exp.model.decoder import Decoder
-from andrea_exp.position.base import Position
+from andrea_exp.position.base import Position, Positions
 from andrea_exp.shapes import Sizes
 from andrea_exp.train.config import Device, Precision
 from andrea_exp.train.runtime import compile_reasons, memory_bytes, reasons
@@ -175,10 +177,28 @@ class Run:
                 f"model.d_model={recipe.model.d_model}, or one behind these parameters: {counts}"
             )
 
+    def use(self) -> Use:
+        """What this run asks of its kernel backends."""
+        recipe = self.recipe
+        model = self.build_model(vocab=self.known_vocab() or 1, allocate=False)
+        first = Positions.first(1, device=torch.device("meta"))
+        return Use(
+            device=self.device,
+            dtype=torch.bfloat16 if recipe.trainer.precision is Precision.bf16 else torch.float32,
+            batch=recipe.data.batch_size // self.config.running.runtime.devices,
+            length=recipe.model.context,
+            width=recipe.model.d_model,
+            heads=recipe.model.num_heads,
+            vocab=model.sizes.vocab,
+            biased=model.position.bias(first) is not None,
+            causal=recipe.model.causal,
+            dropout=recipe.model.dropout,
+            compiled=recipe.model.compile,
+        )
+
     def _machine_reasons(self) -> list[str]:
         runtime, recipe = self.config.running.runtime, self.recipe
-        dtype = torch.bfloat16 if recipe.trainer.precision is Precision.bf16 else torch.float32
-        found = reasons(runtime) + recipe.kernel.reasons(device=self.device, dtype=dtype)
+        found = reasons(runtime) + unfit(recipe.kernel, self.use())
         return found + (compile_reasons(runtime) if recipe.model.compile else [])
 
     def _assemble(self, used_vocab: int) -> Decoder:

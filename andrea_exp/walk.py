@@ -203,7 +203,7 @@ class Walk:
             platform=this_platform(),
             device=device_name(running.runtime),
             threads=resolve_threads(running.runtime),
-            kernel=self._run.recipe.kernel.chosen(),
+            kernel=self._run.recipe.kernel.runs_as(self._run.use()),
         )
         self._record(started)
 

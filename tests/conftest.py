@@ -1,5 +1,6 @@
 """What holds for every test."""
 
+import os
 from collections.abc import Generator
 
 import pytest
@@ -10,6 +11,10 @@ from andrea_exp.data.cache import VARIABLE
 let_waiting_threads_sleep()  # test processes share the cores
 
 import torch  # noqa: E402 - reads the setting above when it is imported
+
+# Triton reads this when kernels are defined, whichever test does it first.
+if not torch.cuda.is_available():
+    os.environ.setdefault("TRITON_INTERPRET", "1")
 
 # Sums are split by thread, so their last bits depend on how many there are.
 torch.set_num_threads(1)

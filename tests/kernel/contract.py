@@ -1,20 +1,40 @@
 """How a backend is compared with the truth, whatever its operation."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from andrea_exp.kernel.backend import BackendConfig
+from andrea_exp.kernel.backend import BackendConfig, Use
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 SIZES = [1, 63, 111, 128]
 
 
+def some_use(**changes: Any) -> Use:
+    """A small use, on the device of these tests."""
+    plain = Use(
+        device=DEVICE,
+        dtype=torch.float32,
+        batch=2,
+        length=128,
+        width=24,
+        heads=3,
+        vocab=19,
+        biased=False,
+        causal=True,
+        dropout=0.0,
+        compiled=False,
+    )
+    return replace(plain, **changes)
+
+
 def skip_where_it_cannot_run(backend: BackendConfig, dtype: torch.dtype) -> None:
     """Skip with the backend's own reasons."""
-    reasons = backend.reasons(device=DEVICE, dtype=dtype)
+    reasons = backend.reasons(some_use(dtype=dtype))
     if reasons:
         pytest.skip("; ".join(reasons))
 

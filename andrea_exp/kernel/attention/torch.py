@@ -10,6 +10,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from andrea_exp.kernel.attention.base import AttentionKernelConfig, AttentionOp
+from andrea_exp.kernel.backend import Use
 
 
 @final
@@ -18,8 +19,12 @@ class TorchConfig(AttentionKernelConfig):
     """torch picks its kernel by shape and mask; an additive bias excludes the flash kernel."""
 
     @override
-    def reasons(self, *, device: torch.device, dtype: torch.dtype) -> list[str]:
+    def reasons(self, use: Use) -> list[str]:
         return []
+
+    @override
+    def runs_as(self, use: Use) -> str:
+        return self.name
 
     @override
     def build(self) -> AttentionOp:

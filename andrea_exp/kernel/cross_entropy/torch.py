@@ -9,6 +9,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 from typing_extensions import override
 
+from andrea_exp.kernel.backend import Use
 from andrea_exp.kernel.cross_entropy.base import CrossEntropyKernelConfig, CrossEntropyOp
 
 
@@ -18,8 +19,12 @@ class TorchConfig(CrossEntropyKernelConfig):
     """A matrix product and torch's cross entropy; runs everywhere."""
 
     @override
-    def reasons(self, *, device: torch.device, dtype: torch.dtype) -> list[str]:
+    def reasons(self, use: Use) -> list[str]:
         return []
+
+    @override
+    def runs_as(self, use: Use) -> str:
+        return self.name
 
     @override
     def build(self) -> CrossEntropyOp:

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 from typing_extensions import override
 
+from andrea_exp.kernel.backend import Use
 from andrea_exp.kernel.embedding.base import EmbeddingKernelConfig, EmbeddingOp
 
 
@@ -18,8 +19,12 @@ class TorchConfig(EmbeddingKernelConfig):
     """Gather, multiply, add; runs everywhere."""
 
     @override
-    def reasons(self, *, device: torch.device, dtype: torch.dtype) -> list[str]:
+    def reasons(self, use: Use) -> list[str]:
         return []
+
+    @override
+    def runs_as(self, use: Use) -> str:
+        return self.name
 
     @override
     def build(self) -> EmbeddingOp:

@@ -5,11 +5,12 @@ import math
 import torch
 
 from andrea_exp.kernel.cross_entropy.torch import TorchConfig, losses
+from tests.kernel.contract import some_use
 
 
 def test_it_runs_everywhere_and_is_a_plain_function():
     backend = TorchConfig(name="torch")
-    assert backend.reasons(device=torch.device("cuda"), dtype=torch.bfloat16) == []
+    assert backend.reasons(some_use(device=torch.device("cuda"), dtype=torch.bfloat16)) == []
     assert backend.build() is losses
 
 

@@ -4,11 +4,12 @@ import pytest
 import torch
 
 from andrea_exp.kernel.embedding.torch import TorchConfig, embed
+from tests.kernel.contract import some_use
 
 
 def test_it_runs_everywhere_and_is_a_plain_function():
     backend = TorchConfig(name="torch")
-    assert backend.reasons(device=torch.device("cuda"), dtype=torch.bfloat16) == []
+    assert backend.reasons(some_use(device=torch.device("cuda"), dtype=torch.bfloat16)) == []
     assert backend.build() is embed
 
 

@@ -1,0 +1,44 @@
+"""Whether Triton can run here: on a GPU, or on the CPU by its interpreter."""
+
+import os
+from importlib.util import find_spec
+from typing import Final
+
+import torch
+
+from andrea_exp.kernel.backend import Use
+
+INTERPRETER: Final = "TRITON_INTERPRET"
+"""Environment variable: 1 lets Triton's interpreter run kernels on the CPU, slowly. Triton reads it
+when kernels are defined, so it is set before the program starts."""
+_OLDEST: Final = (8, 0)
+
+
+def reasons(use: Use) -> list[str]:
+    """Every reason why Triton cannot run for this use; empty if it can."""
+    if find_spec("triton") is None:
+        return ["Triton is not installed (pip install 'andrea_exp[gpu]', on Linux)"]
+    if interpreted():
+        asked = f"{INTERPRETER}=1 is set, and its interpreter computes on the CPU"
+        return [] if use.device.type == "cpu" else [f"{asked}, not on {use.device.type}"]
+    if use.device.type != "cuda":
+        return [
+            f"Triton computes on GPUs, and this run is on {use.device.type} "
+            f"(runtime=gpu; or {INTERPRETER}=1 for its slow interpreter)"
+        ]
+    if not torch.cuda.is_available():
+        return ["torch finds no CUDA GPU"]
+    capability = torch.cuda.get_device_capability()
+    if capability < _OLDEST:
+        return [f"this GPU has compute capability {capability[0]}.{capability[1]}, below 8.0"]
+    return []
+
+
+def interpreted() -> bool:
+    """Whether kernels are interpreted."""
+    return os.environ.get(INTERPRETER) == "1"
+
+
+def label(name: str) -> str:
+    """A backend's name as a run records it."""
+    return f"{name} (interpreted)" if interpreted() else name
