@@ -32,3 +32,9 @@ def test_the_report_of_many_runs_is_measured_whole_and_by_section() -> None:
     told = printed("report_size.py", "--runs", "10", "--sections")
     assert re.match(r"10 runs: [\d.]+ s by the clock, [\d.]+ s of processor time, [\d.]+ MB", told)
     assert re.search(r"^provenance +[\d.]+ s +[\d.]+ MB$", told, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_kept_memory_is_measured_in_turn_with_memory_that_is_given_back() -> None:
+    told = printed("kept_memory.py", "--rounds", "1", "data=noise", "data.vocab=257")
+    assert re.search(r"^median [\d.]+ times as fast, [\d.]+ to [\d.]+$", told, re.MULTILINE)

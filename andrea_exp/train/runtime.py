@@ -12,6 +12,7 @@ from pathlib import Path
 
 import torch
 
+from andrea_exp.train.allocator import keep_freed_memory
 from andrea_exp.train.config import Device, RuntimeConfig
 
 
@@ -101,6 +102,8 @@ def holds_to_determinism(device: Device) -> bool:
 def settings(runtime: RuntimeConfig) -> Generator[None]:
     """Threads, deterministic operations and a random state of one's own, all put back at the end.
 
+    On the CPU freed memory is kept from then on.
+
     On CUDA, cuBLAS reads its variable when first used, so what ran before can spoil it.
     """
     threads, enabled = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
@@ -109,6 +112,8 @@ def settings(runtime: RuntimeConfig) -> Generator[None]:
     if cuda:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.cuda.reset_peak_memory_stats()
+    else:
+        keep_freed_memory()
     torch.set_num_threads(resolve_threads(runtime))
     strict = holds_to_determinism(runtime.device)
     torch.use_deterministic_algorithms(mode=True, warn_only=not strict)
