@@ -94,9 +94,10 @@ class Running(Config):
             raise ValueError(f"claims have a name of their own each, got {', '.join(names)}")
         if self.claims and not self.seeds:
             raise ValueError("seeds must name those that the claims were written for, got []")
-        if not self.name or self.name.startswith(".") or set(self.name) & set("/\\\0"):
+        if not self.name or self.name[0] in ".-" or set(self.name) & set("/\\\0"):
             raise ValueError(
-                f"name must be a folder's name without a slash or a leading dot, got {self.name!r}"
+                "name must be a folder's name without a slash and a leading dot or dash, "
+                f"got {self.name!r}"
             )
         if len(self.name.encode()) > 100:
             raise ValueError(f"name must have at most 100 bytes, got {len(self.name.encode())}")

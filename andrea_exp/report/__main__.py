@@ -49,6 +49,13 @@ def _beside(directories: Sequence[Path]) -> Path:
     return (directories[0] if len(directories) == 1 else Path()) / "report.html"
 
 
+def _named(text: str) -> Path:
+    """A path that was written down: nothing would stand for the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty; name a folder, or . for this one")
+    return Path(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m andrea_exp.report",
@@ -77,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     written.add_argument(
         "--keep",
         metavar="FOLDER",
-        type=Path,
+        type=_named,
         help="write what is worth keeping of an experiment into a folder: its page, a table of its "
         "runs and its verdicts",
     )

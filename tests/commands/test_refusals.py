@@ -49,6 +49,7 @@ TYPES = {
     "model.norm.kind=batch": ["model.norm.kind=batch", "[layer, rms]"],
     "runtime.device=tpu": ["runtime.device=tpu", "[cpu, cuda]"],
     "name=null": ["name=None", "str"],
+    "name=-m": ["name", "leading dot or dash", "'-m'"],
 }
 RANGES = {
     "optimizer.lr=nan": ["optimizer.lr", "above 0", "nan"],

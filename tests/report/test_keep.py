@@ -79,3 +79,9 @@ def test_keep_is_not_said_beside_another_file_to_write(
     with pytest.raises(SystemExit, match="2"):
         main(words)
     assert f"argument {other}: not allowed with argument --keep" in capsys.readouterr().err
+
+
+def test_a_folder_to_keep_in_has_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="2"):
+        main([str(tmp_path), "--keep", ""])
+    assert "argument --keep: it is empty; name a folder" in capsys.readouterr().err
