@@ -17,10 +17,8 @@ from typing_extensions import override
 from andrea_exp.atomic import replacing
 from andrea_exp.component import Refusal
 from andrea_exp.data.cache import kept, key_of
-from andrea_exp.kernel.launcher import Launcher, checked
+from andrea_exp.kernel.launcher import HEADER, Launcher, checked
 
-HEADER: Final = Path(__file__).with_name("numbers.cuh")
-"""The only header that kernels include."""
 _STANDARD: Final = "c++17"
 _CONTRACT: Final = False
 """Whether a * b + c may become one rounding; if not, kernels compute what their source says."""

@@ -1,11 +1,14 @@
 """What starts CUDA kernels, and the convention that the kernels keep."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, Protocol
 
 import torch
 from torch import Tensor
 
+HEADER: Final = Path(__file__).with_name("numbers.cuh")
+"""The only header that kernels include."""
 WARP: Final = 32
 _MOST_THREADS: Final = 1024
 _MOST_BLOCKS: Final = (2**31 - 1, 65535, 65535)
