@@ -1,7 +1,8 @@
-"""Kernels in CUDA C++ on the CPU: the same `.cu` file, compiled by g++ and run thread by thread."""
+"""Kernels in CUDA C++ on the CPU: the same `.cu` file, compiled by g++, run thread by thread."""
 
 import ctypes
 import re
+import shutil
 import subprocess
 from collections.abc import Sequence
 from enum import IntEnum
@@ -9,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, final
 
+import pytest
 import torch
 from torch import Tensor
 from typing_extensions import override
@@ -16,21 +18,23 @@ from typing_extensions import override
 from andrea_exp.data.cache import kept, key_of
 from andrea_exp.kernel.launcher import HEADER, Launcher, checked
 
-HERE: Final = Path(__file__).parent
-FLAGS: Final = [
-    *("-x", "c++", "-std=c++20", "-O2", "-g1", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SOURCE"),
-    *("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas"),
+_HERE: Final = Path(__file__).parent
+_FLAGS: Final = [
+    *("-x", "c++", "-std=c++20", "-O2", "-g1", "-fPIC", "-fvisibility=hidden"),
+    *("-ffp-contract=off", "-U_FORTIFY_SOURCE"),
+    *("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-unused-variable"),
+    *("-fsanitize=bounds,alignment", "-fno-sanitize-recover=all", f"-I{HEADER.parent}"),
 ]
 _CANARIES: Final = 4096
 """Elements before and after each tensor."""
 
 
-class KernelFault(Exception):  # noqa: N818 - named as what it reports
-    """A kernel did what a GPU would not forgive. The text says what and where."""
+class KernelFault(Exception):  # noqa: N818 - what a kernel did, not what went wrong here
+    """A kernel does not compile, or did what a GPU would not forgive; the text says what."""
 
 
 class Order(IntEnum):
-    """Whose turn it is, of the threads between two barriers and of the blocks."""
+    """Whose turn comes first, of the threads between two barriers and of the blocks."""
 
     ASCENDING = 0
     DESCENDING = 1
@@ -54,7 +58,9 @@ class HostProgram(Launcher):
     """The kernels of one `.cu` file, on tensors in the memory of the CPU."""
 
     def __init__(self, source: Path, *, order: Order = Order.ASCENDING, seed: int = 0) -> None:
-        self._library = _loaded(source)
+        if shutil.which("g++") is None:
+            pytest.skip("g++ is not installed")
+        self._library = _loaded(source.absolute(), source.read_text(encoding="utf-8"))
         self._order = order
         self._seed = seed
 
@@ -70,8 +76,9 @@ class HostProgram(Launcher):
         """Run one kernel to its end.
 
         Raises:
-            KernelFault: an assertion of the kernel failed, a barrier was not reached by all, or
-                memory outside of the tensors was written.
+            KernelFault: an assertion of the kernel failed; threads wait for some that never come;
+                it wrote beside a tensor, went over the end of an array or used a crooked address;
+                or there is no kernel that has this name and takes these arguments.
         """
         assert checked(grid, block, arguments) == torch.device("cpu")
         guarded = _Guarded([each for each in arguments if isinstance(each, Tensor)])
@@ -79,11 +86,11 @@ class HostProgram(Launcher):
         fault = self._library.launch(
             kernel.encode(),
             (ctypes.c_uint * 3)(*grid),
-            block,
-            int(self._order),
-            self._seed,
+            ctypes.c_uint(block),
             (_Argument * len(packed))(*packed),
             ctypes.c_size_t(len(packed)),
+            ctypes.c_int(self._order),
+            ctypes.c_uint(self._seed),
         )
         if fault:
             raise KernelFault(f"{kernel}: {fault.decode()}")
@@ -143,37 +150,33 @@ def _packed(value: Tensor | int | float, guarded: _Guarded) -> _Argument:
 
 
 @cache
-def _loaded(source: Path) -> Any:
-    # Not CDLL: the library runs one kernel at a time.
-    library: Any = ctypes.PyDLL(str(_built(source)))
+def _loaded(source: Path, text: str) -> Any:
+    """The shared library of a `.cu` file, compiled once per session."""
+    texts = [path.read_text(encoding="utf-8") for path in (HEADER, *sorted(_HERE.glob("*.h")))]
+    key = key_of(*_FLAGS, str(source), text, *texts)
+    entry = kept("cuda_host", key, lambda draft: _build(source, draft))
+    # Holds Python's lock while it runs, as it can run but one kernel at a time.
+    library: Any = ctypes.PyDLL(str(entry / "kernels.so"))
     library.launch.restype = ctypes.c_char_p
     return library
 
 
-def _built(source: Path) -> Path:
-    """The shared library of a `.cu` file; compiled once per session, like all that is cached."""
-    texts = [path.read_text(encoding="utf-8") for path in (source, HEADER, *HERE.glob("*.h"))]
-    entry = kept("cuda_host", key_of(*FLAGS, *texts), lambda draft: _build(source, draft))
-    return entry / "kernels.so"
-
-
 def _build(source: Path, folder: Path) -> None:
-    head = f'#include "{HERE / "launch.h"}"\n'
-    # Inside a namespace without a name, also variables of templates go where `__shared__` says.
-    body = f'namespace {{\n#include "{source.absolute()}"\n}}\n'
-    expanded = _run([*FLAGS, "-E", "-P", "-"], head + body)
-    names = re.findall(r'extern "C" __attribute__\(\(noinline\)\) void\s+(\w+)\s*\(', expanded)
-    entries = [f'static bool entry_{name} = cuda_host::enter("{name}", {name});' for name in names]
-    library = str(folder / "kernels.so")
-    _run(
-        [*FLAGS, "-Wno-unused-variable", "-shared", "-o", library, "-"],
-        "\n".join([head + body, *entries, ""]),
+    # In a namespace without a name even a template's variables go where `__shared__` puts them.
+    text = f'#include "{_HERE / "launch.h"}"\nnamespace {{\n#include "{source}"\n}}\n'
+    expanded = _compiler(*_FLAGS, "-E", "-P", "-", text=text)
+    pattern = r'extern "C"\s+__attribute__\(\(noinline\)\)\s+void\s+(\w+)\s*\('
+    for name in re.findall(pattern, expanded):
+        text += f'static bool entered_{name} = cuda_host::enter("{name}", {name});\n'
+    compiled, linked = str(folder / "kernels.o"), str(folder / "kernels.so")
+    _compiler(*_FLAGS, "-c", "-o", compiled, "-", text=text)
+    _compiler("-shared", "-o", linked, compiled)
+
+
+def _compiler(*arguments: str, text: str = "") -> str:
+    done = subprocess.run(
+        ["g++", *arguments], input=text, capture_output=True, text=True, check=False
     )
-
-
-def _run(arguments: Sequence[str], text: str) -> str:
-    command = ["g++", f"-I{HEADER.parent}", *arguments]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    if done.returncode:
+    if done.returncode != 0:
         raise KernelFault(done.stderr)
     return done.stdout
