@@ -165,8 +165,10 @@ def test_a_crooked_address_is_an_error():
     numbers = torch.ones(64)
     run("read_four", numbers, 4)
     assert numbers[0] == 4
-    with pytest.raises(KernelFault, match=r"kernels\.cu:\d+: an address is not a multiple"):
-        run("read_four", numbers, 3)
+    for view, place in ((numbers, 3), (numbers[1:], 0)):
+        with pytest.raises(KernelFault, match=r"kernels\.cu:\d+: an address is not a multiple"):
+            run("read_four", view, place)
+    run("read_four", numbers[1:], 3)
 
 
 def test_shared_memory_starts_as_nan_in_every_block():
