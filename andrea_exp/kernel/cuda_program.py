@@ -88,7 +88,6 @@ def _stream(handle: int) -> Stream:
     return Stream.from_handle(handle)
 
 
-@cache
 def misfits(*, capability: tuple[int, int], newest_cuda: int) -> list[str]:
     """Why a GPU cannot run what the compiler here makes, by their versions; empty if it can.
 
@@ -119,6 +118,7 @@ def newest_cuda() -> int:
     return version
 
 
+@cache
 def architecture_of(device: torch.device) -> str:
     """What kernels of a GPU are compiled for."""
     major, minor = torch.cuda.get_device_capability(device)

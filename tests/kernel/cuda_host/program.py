@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from enum import IntEnum
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -103,10 +104,14 @@ class _Guarded:
     """Copies of tensors between canaries; one for all that begin at one place in memory."""
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
-        distinct = {tensor.data_ptr(): tensor for tensor in tensors}
+        # Of several, the longest comes last and stays.
+        distinct = {each.data_ptr(): each for each in sorted(tensors, key=lambda each: each.nbytes)}
+        ordered = sorted(distinct.items(), key=lambda item: item[0])
+        for (address, tensor), (following, _) in pairwise(ordered):
+            assert address + tensor.nbytes <= following, "tensors overlap"
         self._copies = {
             address: _Copy(tensor, number=number)
-            for number, (address, tensor) in enumerate(distinct.items())
+            for number, (address, tensor) in enumerate(ordered)
         }
 
     def address(self, tensor: Tensor) -> int:

@@ -94,8 +94,10 @@ def test_tensors_are_read_and_written_in_their_own_precision(dtype: torch.dtype)
 
 def test_a_tensor_may_be_given_twice():
     numbers = torch.ones(64)
-    run("scale_f32", numbers, numbers, 64, 3.0)
+    run("scale_f32", numbers, numbers[:10], 64, 3.0)
     assert (numbers == 3).all()
+    with pytest.raises(AssertionError, match="tensors overlap"):
+        run("scale_f32", numbers, numbers[1:], 63, 3.0)
 
 
 def test_a_product_and_a_sum_are_two_roundings_unless_the_source_says_one():
