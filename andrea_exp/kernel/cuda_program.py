@@ -101,7 +101,7 @@ def misfits(*, capability: tuple[int, int], newest_cuda: int) -> list[str]:
     if 10 * capability[0] + capability[1] not in known:
         found.append(
             f"NVIDIA's compiler {major}.{minor} knows no compute capability "
-            f"{capability[0]}.{capability[1]} (pip install --upgrade nvidia-cuda-nvrtc)"
+            f"{capability[0]}.{capability[1]} (pip install --upgrade 'cuda-core[cu13]')"
         )
     if newest_cuda // 1000 < major:
         found.append(
