@@ -4,17 +4,13 @@ import functools
 from dataclasses import dataclass, field
 from typing import final
 
-import torch
-import torch.nn.functional as F
-from jaxtyping import Float, Int64
-from torch import Tensor
 from typing_extensions import override
 
 from andrea_exp.component import at_least
 from andrea_exp.kernel.backend import Use
 from andrea_exp.kernel.cross_entropy.base import CrossEntropyKernelConfig, CrossEntropyOp
-from andrea_exp.kernel.cross_entropy.chunks import RowKernels, exact
-from andrea_exp.kernel.cross_entropy.operator import Operator, chunked_operator, in_chunks
+from andrea_exp.kernel.cross_entropy.chunks import in_chunks
+from andrea_exp.kernel.cross_entropy.torch_rows import ROWS
 
 
 @final
@@ -35,23 +31,9 @@ class ChunkedConfig(CrossEntropyKernelConfig):
 
     @override
     def build(self) -> CrossEntropyOp:
-        return in_chunks(_operator(), self.rows)
+        return _operation(self.rows)
 
 
 @functools.cache
-def _operator() -> Operator:
-    return chunked_operator("chunked", RowKernels(losses, gradient_))
-
-
-def losses(logits: Float[Tensor, "C V"], targets: Int64[Tensor, " C"]) -> Float[Tensor, " C"]:
-    """Loss of each row."""
-    return F.cross_entropy(logits.to(exact(logits.dtype)), targets, reduction="none")
-
-
-def gradient_(
-    logits: Float[Tensor, "C V"], targets: Int64[Tensor, " C"], upstream: Float[Tensor, " C"]
-) -> None:
-    """Turn logits into upstream * (softmax - one-hot)."""
-    shares = F.softmax(logits, dim=1, dtype=upstream.dtype)
-    shares[torch.arange(len(targets), device=targets.device), targets] -= 1
-    torch.mul(shares, upstream[:, None], out=logits)
+def _operation(rows: int | None) -> CrossEntropyOp:
+    return in_chunks("chunked", ROWS, rows=rows)

@@ -10,7 +10,7 @@ from andrea_exp.component import at_least
 from andrea_exp.kernel import cuda_machine
 from andrea_exp.kernel.backend import Use
 from andrea_exp.kernel.cross_entropy.base import CrossEntropyKernelConfig, CrossEntropyOp
-from andrea_exp.kernel.cross_entropy.operator import Operator, chunked_operator, in_chunks
+from andrea_exp.kernel.cross_entropy.chunks import in_chunks
 
 
 @final
@@ -31,13 +31,13 @@ class CudaConfig(CrossEntropyKernelConfig):
 
     @override
     def build(self) -> CrossEntropyOp:
-        return in_chunks(_operator(), self.rows)
+        return _operation(self.rows)
 
 
 @functools.cache
-def _operator() -> Operator:
+def _operation(rows: int | None) -> CrossEntropyOp:
     # cuda-core need not be installed where another backend is chosen.
     from andrea_exp.kernel.cross_entropy.cuda_kernels import SOURCE, row_kernels  # noqa: PLC0415
     from andrea_exp.kernel.cuda_program import Program  # noqa: PLC0415
 
-    return chunked_operator("cuda", row_kernels(Program(SOURCE)))
+    return in_chunks("cuda", row_kernels(Program(SOURCE)), rows=rows)

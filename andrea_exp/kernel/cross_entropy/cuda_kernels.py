@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from andrea_exp.kernel.cross_entropy.chunks import RowKernels, exact
+from andrea_exp.kernel.cross_entropy.chunks import RowKernels
+from andrea_exp.kernel.cross_entropy.operator import exact
 from andrea_exp.kernel.launcher import WARP, Launcher
 
 SOURCE: Final = Path(__file__).with_name("cross_entropy.cu")

@@ -1,101 +1,98 @@
-"""Row kernels as an operator that torch can differentiate, compile and cast."""
+"""A pair of functions, losses and gradients, as an operator of torch."""
 
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from andrea_exp.kernel.cross_entropy import chunks
 from andrea_exp.kernel.cross_entropy.base import CrossEntropyOp
 
-_GIVEN: Final = "Tensor features, Tensor weight, Tensor targets, *, int? rows"
+_GIVEN: Final = "Tensor features, Tensor weight, Tensor targets"
 
 
-class Operator(Protocol):
-    """`cross_entropy` without a cast, with the choice of C."""
+class Given(NamedTuple):
+    """What the loss is computed from; features and weight have one dtype."""
 
-    def __call__(
-        self, features: Tensor, weight: Tensor, targets: Tensor, *, rows: int | None
-    ) -> Tensor:
-        """Loss of each target."""
+    features: Float[Tensor, "R E"]
+    weight: Float[Tensor, "V E"]
+    targets: Int64[Tensor, " R"]
+
+
+class Losses(Protocol):
+    """The forward pass."""
+
+    def __call__(self, given: Given) -> Float[Tensor, " R"]:
+        """Loss of each target in nats, in the precision of `exact`."""
         ...
 
 
-def chunked_operator(name: str, kernels: chunks.RowKernels) -> Operator:
-    """Register `andrea_exp::<name>_cross_entropy` and its backward pass, once in a process.
+class Gradients(Protocol):
+    """The backward pass."""
 
-    It can be differentiated once, as often as asked.
+    def __call__(
+        self, given: Given, upstream: Float[Tensor, " R"]
+    ) -> tuple[Float[Tensor, "R E"], Float[Tensor, "V E"]]:
+        """Those of features and weight, contiguous; `upstream` is the gradient of each loss."""
+        ...
 
-    Args:
-        name: of the backend.
-        kernels: what computes the rows of logits.
+
+def exact(dtype: torch.dtype) -> torch.dtype:
+    """The precision of losses, and of sums over rows and over ids, for products of this dtype."""
+    return torch.promote_types(dtype, torch.float32)
+
+
+def operator(name: str, *, losses: Losses, gradients: Gradients) -> CrossEntropyOp:
+    """The pair as `torch.ops.andrea_exp.<name>_cross_entropy`. A name can be used once.
+
+    Under autocast, features and weight are cast first, as for a linear layer. There is no second
+    derivative.
     """
+    space = f"andrea_exp::{name}_cross_entropy"
+
+    @torch.library.custom_op(space, mutates_args=(), schema=f"({_GIVEN}) -> Tensor")
+    def forward(*given: Tensor) -> Tensor:
+        return losses(Given(*given))
 
     @torch.library.custom_op(
-        f"andrea_exp::{name}_cross_entropy", mutates_args=(), schema=f"({_GIVEN}) -> Tensor"
-    )
-    def forward(features: Tensor, weight: Tensor, targets: Tensor, *, rows: int | None) -> Tensor:
-        return chunks.losses(features, weight, targets, kernels=kernels, rows=rows)
-
-    @torch.library.custom_op(
-        f"andrea_exp::{name}_cross_entropy_backward",
+        f"{space}_backward",
         mutates_args=(),
-        schema=f"(Tensor upstream, {_GIVEN}) -> (Tensor, Tensor)",
+        schema=f"({_GIVEN}, Tensor upstream) -> (Tensor, Tensor)",
     )
-    def backward(upstream: Tensor, *given: Tensor, rows: int | None) -> tuple[Tensor, Tensor]:
-        return chunks.gradients(*given, upstream=upstream, kernels=kernels, rows=rows)
+    def backward(*tensors: Tensor) -> tuple[Tensor, Tensor]:
+        *given, upstream = tensors
+        return gradients(Given(*given), upstream)
 
     @forward.register_fake
-    def _(features: Tensor, *_: Tensor, rows: int | None) -> Tensor:  # noqa: ARG001 - not of shape
-        return features.new_empty(len(features), dtype=chunks.exact(features.dtype))
+    def _(features: Tensor, *_: Tensor) -> Tensor:
+        return features.new_empty(len(features), dtype=exact(features.dtype))
 
     @backward.register_fake
-    def _(
-        upstream: Tensor,  # noqa: ARG001 - nor this
-        *given: Tensor,
-        rows: int | None,  # noqa: ARG001
-    ) -> tuple[Tensor, Tensor]:
-        features, weight, _ = given
+    def _(features: Tensor, weight: Tensor, *_: Tensor) -> tuple[Tensor, Tensor]:
         return features.new_empty(features.shape), weight.new_empty(weight.shape)
 
-    def save(ctx: Any, *, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:  # noqa: ARG001
+    def save(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:  # noqa: ARG001
         ctx.save_for_backward(*inputs)
-        ctx.rows = keyword_only_inputs["rows"]
 
     def differentiate(ctx: Any, upstream: Tensor) -> tuple[Tensor, Tensor, None]:
-        return *backward(upstream, *ctx.saved_tensors, rows=ctx.rows), None
+        return *backward(*ctx.saved_tensors, upstream), None
 
     forward.register_autograd(differentiate, setup_context=save)
-    return forward
 
-
-def in_chunks(operator: Operator, rows: int | None) -> CrossEntropyOp:
-    """The operation `cross_entropy` by such an operator.
-
-    Args:
-        operator: what `chunked_operator` returned.
-        rows: C, tokens at a time; None leaves it to `chunk_rows`.
-    """
-
-    def losses(
+    def apply(
         features: Float[Tensor, "R E"],
         weight: Float[Tensor, "V E"],
         targets: Int64[Tensor, " R"],
     ) -> Float[Tensor, " R"]:
-        return operator(*cast_as_linear(features, weight), targets, rows=rows)
+        return forward(_cast_as_linear(features), _cast_as_linear(weight), targets)
 
-    return losses
+    return apply
 
 
-def cast_as_linear(features: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """Both in the precision that autocast asks of a matrix product; float64 stays float64."""
-    device = features.device.type
-    if not torch.amp.is_autocast_available(device) or not torch.is_autocast_enabled(device):
-        return features, weight
-    dtype = torch.get_autocast_dtype(device)
-    kept = torch.float64
-    return (
-        features if features.dtype == kept else features.to(dtype),
-        weight if weight.dtype == kept else weight.to(dtype),
-    )
+def _cast_as_linear(operand: Tensor) -> Tensor:
+    """An operand in the precision that autocast asks of a matrix product; float64 stays float64."""
+    device = operand.device.type
+    asked = torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
+    if not asked or operand.dtype == torch.float64:
+        return operand
+    return operand.to(torch.get_autocast_dtype(device))

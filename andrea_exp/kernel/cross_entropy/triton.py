@@ -10,7 +10,7 @@ from andrea_exp.component import at_least
 from andrea_exp.kernel import triton_machine
 from andrea_exp.kernel.backend import Use
 from andrea_exp.kernel.cross_entropy.base import CrossEntropyKernelConfig, CrossEntropyOp
-from andrea_exp.kernel.cross_entropy.operator import Operator, chunked_operator, in_chunks
+from andrea_exp.kernel.cross_entropy.chunks import in_chunks
 
 
 @final
@@ -31,12 +31,12 @@ class TritonConfig(CrossEntropyKernelConfig):
 
     @override
     def build(self) -> CrossEntropyOp:
-        return in_chunks(_operator(), self.rows)
+        return _operation(self.rows)
 
 
 @functools.cache
-def _operator() -> Operator:
+def _operation(rows: int | None) -> CrossEntropyOp:
     # Triton need not be installed where another backend is chosen.
     from andrea_exp.kernel.cross_entropy.triton_kernels import ROWS  # noqa: PLC0415
 
-    return chunked_operator("triton", ROWS)
+    return in_chunks("triton", ROWS, rows=rows)

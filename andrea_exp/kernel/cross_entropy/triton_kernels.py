@@ -7,7 +7,8 @@ import triton.language as tl
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from andrea_exp.kernel.cross_entropy.chunks import RowKernels, exact
+from andrea_exp.kernel.cross_entropy.chunks import RowKernels
+from andrea_exp.kernel.cross_entropy.operator import exact
 
 _MOST_IDS = 4096
 """Of a row that a program holds at once."""
