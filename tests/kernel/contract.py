@@ -1,6 +1,7 @@
 """How a backend is compared with the truth, whatever its operation."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -62,6 +63,17 @@ def errors(found: list[Tensor], true: list[Tensor]) -> list[float]:
     """Largest deviation of each result."""
     pairs = zip(found, true, strict=True)
     return [float((one - other).detach().abs().max()) for one, other in pairs]
+
+
+@contextmanager
+def poisoned() -> Generator[None]:
+    """Memory that is asked for is full of NaN; where torch has a deterministic way, it takes it."""
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        assert torch.empty(3, device=DEVICE).isnan().all()
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
 
 
 def assert_as_exact_as_torch(

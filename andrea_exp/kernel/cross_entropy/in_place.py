@@ -91,6 +91,11 @@ def _operator() -> _OfLogits:
         ctx.rows = keyword_only_inputs["rows"]
 
     def differentiate(ctx: Any, upstream: Tensor) -> tuple[Tensor, None]:
+        if torch.is_grad_enabled():  # create_graph=True
+            raise RuntimeError(
+                "kernel/cross_entropy=in_place has no second derivative; "
+                "kernel/cross_entropy=torch has one"
+            )
         try:
             logits, targets = ctx.saved_tensors
         except RuntimeError as error:
