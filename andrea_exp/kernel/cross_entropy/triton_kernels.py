@@ -10,6 +10,8 @@ from torch import Tensor
 from andrea_exp.kernel.cross_entropy.chunks import RowKernels
 from andrea_exp.kernel.cross_entropy.operator import exact
 
+WARPS = 8
+"""Of a program."""
 _MOST_IDS = 4096
 """Of a row that a program holds at once."""
 
@@ -88,6 +90,16 @@ def gradient_(
 ROWS = RowKernels(losses, gradient_)
 
 
+def constants(logits: Tensor):
+    """What the kernels are compiled for."""
+    real = exact(logits.dtype)
+    return {
+        "REAL": tl.float64 if real == torch.float64 else tl.float32,
+        "LOWEST": torch.finfo(real).min,
+        "BLOCK": min(_MOST_IDS, triton.next_power_of_2(logits.shape[1])),
+    }
+
+
 def _launch(kernel, logits: Tensor, targets: Tensor, of_rows: Tensor) -> None:
     rows, vocab = logits.shape
     kernel[(rows,)](
@@ -96,8 +108,6 @@ def _launch(kernel, logits: Tensor, targets: Tensor, of_rows: Tensor) -> None:
         of_rows,
         vocab,
         logits.stride(0),
-        REAL=tl.float64 if of_rows.dtype == torch.float64 else tl.float32,
-        LOWEST=torch.finfo(of_rows.dtype).min,
-        BLOCK=min(_MOST_IDS, triton.next_power_of_2(vocab)),
-        num_warps=8,
+        num_warps=WARPS,
+        **constants(logits),
     )
