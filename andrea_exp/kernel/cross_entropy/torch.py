@@ -1,7 +1,7 @@
 """`cross_entropy` in plain torch, with the logits materialised: the reference."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 import torch
 import torch.nn.functional as F
@@ -11,6 +11,10 @@ from typing_extensions import override
 
 from andrea_exp.kernel.backend import Use
 from andrea_exp.kernel.cross_entropy.base import CrossEntropyKernelConfig, CrossEntropyOp
+from andrea_exp.kernel.cross_entropy.targets import check_range
+
+_IGNORED: Final = torch.iinfo(torch.int64).min
+"""No id that occurs, since torch gives its own default, -100, a loss of 0 in silence."""
 
 
 @final
@@ -37,6 +41,7 @@ def losses(
     targets: Int64[Tensor, " R"],
 ) -> Float[Tensor, " R"]:
     """Loss of each target in nats; the softmax is float32 whatever the product's precision."""
+    check_range(targets, vocab=len(weight))
     logits = F.linear(features, weight)
     exact = torch.promote_types(logits.dtype, torch.float32)
-    return F.cross_entropy(logits.to(exact), targets, reduction="none")
+    return F.cross_entropy(logits.to(exact), targets, reduction="none", ignore_index=_IGNORED)
