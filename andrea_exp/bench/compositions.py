@@ -1,5 +1,6 @@
 """The compositions that a command line asks for, and what each hands to the operations."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
@@ -44,7 +45,7 @@ def compositions(overrides: Sequence[str]) -> Compositions:
         Refusal: an override is wrong or chooses a backend, or this machine cannot run what was
             asked for.
     """
-    chosen = [word for word in overrides if word.lstrip("+~").startswith(("kernel=", "kernel/"))]
+    chosen = [word for word in overrides if re.match(r"[+~]*kernel\b", word)]
     if chosen:
         raise Refusal(
             f"{' '.join(chosen)}: every backend is compared, whatever is chosen; leave it out"

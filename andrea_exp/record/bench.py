@@ -1,7 +1,7 @@
 """`bench*.json`: how fast the kernel backends were on a machine. Null: not known, never 0."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final, Self, final
@@ -9,7 +9,7 @@ from typing import Any, Final, Self, final
 from andrea_exp.component import Refusal
 from andrea_exp.record.layout import misfits
 from andrea_exp.record.manifest import Platform
-from andrea_exp.record.redact import redacted
+from andrea_exp.record.redact import redact
 
 SCHEMA: Final = 1
 """Version of the layout below; it grows when a field changes its meaning, comes or goes."""
@@ -126,6 +126,11 @@ class Block:
     """Of a large square product in this precision."""
     rows: list[Row]
 
+    def redacted(self) -> "Block":
+        """The same, with home directory and secrets masked in the words of libraries."""
+        rows = [replace(row, reasons=[redact(why) for why in row.reasons]) for row in self.rows]
+        return replace(self, rows=rows)
+
 
 @final
 @dataclass(kw_only=True, frozen=True)
@@ -147,11 +152,12 @@ class Bench:
 
     def text(self) -> str:
         """The file's content; in words of people and libraries, home and secrets are masked."""
-        content = {"kind": KIND, "schema": SCHEMA, **asdict(self)}
-        content |= redacted({"overrides": self.overrides})
-        for block in content["blocks"]:
-            for row in block["rows"]:
-                row |= redacted({"reasons": row["reasons"]})
+        told = replace(
+            self,
+            overrides=[redact(word) for word in self.overrides],
+            blocks=[block.redacted() for block in self.blocks],
+        )
+        content = {"kind": KIND, "schema": SCHEMA, **asdict(told)}
         return json.dumps(content, indent=1, allow_nan=False) + "\n"
 
     @classmethod
