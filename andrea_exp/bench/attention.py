@@ -44,8 +44,9 @@ class AttentionTask(Task):
         bias = asked.position.bias(positions)
         if bias is not None:
             given["bias"] = bias.detach().clone().requires_grad_(bias.requires_grad)
-        upstream = noise((use.batch, use.heads, use.length, head), draw, device=use.device)
-        upstream = upstream.to(use.dtype)
+        upstream = noise(
+            (use.batch, use.heads, use.length, head), draw, device=use.device, dtype=use.dtype
+        )
 
         def call(kernel: Kernel, inputs: Mapping[str, Tensor]) -> Tensor:
             return kernel(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import torch
 from torch import Tensor
@@ -79,6 +79,12 @@ def size_bytes(*tensors: Tensor | None) -> int:
     return sum(tensor.nbytes for tensor in tensors if tensor is not None)
 
 
-def noise(shape: tuple[int, ...], generator: torch.Generator, **kind: Any) -> Tensor:
+def noise(
+    shape: tuple[int, ...],
+    generator: torch.Generator,
+    *,
+    device: torch.device,
+    dtype: torch.dtype = torch.float32,
+) -> Tensor:
     """Standard normal numbers, drawn on the CPU so that every device gets the same."""
-    return torch.randn(*shape, generator=generator).to(**kind)
+    return torch.randn(*shape, generator=generator).to(device=device, dtype=dtype)

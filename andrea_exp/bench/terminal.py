@@ -9,16 +9,8 @@ from rich.text import Text
 
 from andrea_exp.bench.compositions import Composition
 from andrea_exp.kernel.backend import BackendConfig
-from andrea_exp.record.bench import Block, Pass, Row
-from andrea_exp.report.format import MISSING, count, quantity
-
-HEADS = ("", "pass", "ms", "quartiles", "ratio", "quartiles", "copy", "product", "MB")
-LEGEND = (
-    "Medians over rounds in which every backend is called once. ratio: to torch in the same round. "
-    "copy: least traffic, as a share of what a copy in memory moves here; product: operations, as "
-    "a share of a large matrix product's; either can pass 100% where caches hold everything. MB: "
-    "peak of torch's allocator beyond the inputs."
-)
+from andrea_exp.record.bench import Block, Row
+from andrea_exp.report.timed import HEADS, LEGEND, cells, machine, sizes
 
 
 def abilities(
@@ -35,58 +27,14 @@ def abilities(
 
 def block(found: Block) -> RenderableType:
     """The tables of one set of sizes, an operation each."""
-    grid = _grid(*HEADS)
+    grid = _grid("", "pass", *HEADS)
     for column in grid.columns[2:]:
         column.justify = "right"
     for operation, rows in groupby(found.rows, key=lambda row: row.operation):
         for line in _lines(operation, list(rows)):
             grid.add_row(*line)
-    head = Text(title(found), style="bold")
+    head = Text(sizes(found), style="bold")
     return Group(head, Text(machine(found)), "", grid, *_remarks(found.rows), "")
-
-
-def title(found: Block) -> str:
-    """The sizes of a block, after what tells it from the others."""
-    sizes = (
-        f"B {found.sequences}, T {found.tokens}, D {found.width}, N {found.heads}, "
-        f"V {count(found.vocab)}, {found.precision}"
-    )
-    marks = {
-        "biased": found.biased,
-        "not causal": not found.causal,
-        f"dropout {found.dropout:g}": found.dropout > 0,
-        "compiled": found.compiled,
-    }
-    said = ", ".join([sizes, *(words for words, told in marks.items() if told)])
-    return f"{found.label}: {said}" if found.label else said
-
-
-def machine(found: Block) -> str:
-    """On what it was measured, and what that reaches."""
-    return (
-        f"{found.device}, {quantity(found.threads, 'thread')}; copy "
-        f"{significant(found.copy_gb_per_s)} GB/s, "
-        f"product {significant(found.product_tflop_per_s)} TFLOP/s"
-    )
-
-
-def significant(value: float | None) -> str:
-    """A number in three digits, trailing zeros among them."""
-    if value is None:
-        return MISSING
-    return count(value) if value >= 999.5 else f"{value:#.3g}".rstrip(".")
-
-
-def between(low: float | None, high: float | None) -> str:
-    """Two quartiles; one number where they are the same."""
-    if low == high:
-        return significant(low)
-    return f"{significant(low)}\N{EN DASH}{significant(high)}"
-
-
-def percent(fraction: float | None) -> str:
-    """A share in whole percents, or one digit of them."""
-    return MISSING if fraction is None else f"{100 * fraction:.{0 if fraction >= 0.01 else 1}f}%"
 
 
 def legend() -> RenderableType:
@@ -110,8 +58,8 @@ def _lines(operation: str, rows: Sequence[Row]) -> Iterator[Sequence[RenderableT
     yield [Text(operation, style="bold")]
     for row in rows:
         if row.forward is not None and row.forward_backward is not None:
-            yield [Text(f" {row.backend}"), "forward", *_cells(row.forward)]
-            yield ["", "and back", *_cells(row.forward_backward)]
+            yield [Text(f" {row.backend}"), "forward", *cells(row.forward)]
+            yield ["", "and back", *cells(row.forward_backward)]
 
 
 def _remarks(rows: Sequence[Row]) -> Iterator[Text]:
@@ -121,19 +69,6 @@ def _remarks(rows: Sequence[Row]) -> Iterator[Text]:
             yield Text(f"{name} {row.outcome}, not timed: {'; '.join(row.reasons)}", style="red")
         elif row.bits_repeat is False:
             yield Text(f"{name}: a second run gave other bits", style="yellow")
-
-
-def _cells(found: Pass) -> list[str]:
-    memory = found.peak_memory_bytes
-    return [
-        significant(found.ms_median),
-        between(found.ms_q1, found.ms_q3),
-        significant(found.ratio_to_torch),
-        between(found.ratio_q1, found.ratio_q3),
-        percent(found.fraction_of_copy),
-        percent(found.fraction_of_product),
-        significant(None if memory is None else memory / 1e6),
-    ]
 
 
 def _grid(*heads: str) -> Grid:

@@ -15,6 +15,8 @@ SCHEMA: Final = 1
 """Version of the layout below; it grows when a field changes its meaning, comes or goes."""
 KIND: Final = "andrea_exp.bench"
 """By which a file of ours is known."""
+PATTERN: Final = "bench*.json"
+"""Names of the files that a report looks for."""
 
 
 class Outcome(Enum):
@@ -187,6 +189,28 @@ class Bench:
         if wrong := misfits(bench):
             raise Refusal(f"{source}: {', '.join(wrong)} do not have their layout")
         return bench
+
+
+@final
+@dataclass(kw_only=True, frozen=True)
+class BenchFile:
+    """A file that is called as those of bench are."""
+
+    name: str
+    """Without its folder."""
+    bench: Bench | None
+    """None if it cannot be read."""
+    reason: str | None
+    """Why not."""
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The file, whatever it holds."""
+        try:
+            return cls(name=path.name, bench=read_bench(path), reason=None)
+        except Refusal as refusal:
+            reason = str(refusal).replace(str(path), path.name)
+            return cls(name=path.name, bench=None, reason=reason)
 
 
 def read_bench(path: Path) -> Bench:

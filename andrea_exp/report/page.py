@@ -20,6 +20,7 @@ from andrea_exp.report.sections import (
     faults,
     geometry,
     hidden,
+    kernel_speed,
     lengths,
     order,
     positions,
@@ -60,6 +61,7 @@ SECTIONS = (
     hidden.SECTION,
     geometry.SECTION,
     throughput.SECTION,
+    kernel_speed.SECTION,
     faults.SECTION,
     provenance.SECTION,
 )
