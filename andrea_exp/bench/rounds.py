@@ -42,11 +42,13 @@ def in_turn(calls: Mapping[K, Callable[[], object]], clock: Clock) -> dict[K, li
     In a round each call is timed once. The next round begins with another one, so that none always
     finds the caches as the same other one left them.
     """
+    if not calls:
+        return {}
     order = [*calls]
     last: dict[K, float] = {}
     for _ in range(_WARM_UPS):
         last = {name: clock.ms(call) for name, call in calls.items()}
-    rounds = math.floor(BUDGET_MS * len(calls) / sum(last.values())) if calls else 0
+    rounds = math.floor(BUDGET_MS * len(calls) / sum(last.values()))
     found: dict[K, list[float]] = {name: [] for name in calls}
     for number in range(min(max(rounds, FEWEST), MOST)):
         first = number % len(order)
