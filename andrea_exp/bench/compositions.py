@@ -50,18 +50,14 @@ def compositions(overrides: Sequence[str]) -> Compositions:
         raise Refusal(
             f"{' '.join(chosen)}: every backend is compared, whatever is chosen; leave it out"
         )
-    every = [(words, request(words)) for words in combinations(overrides)]
-    shared = set(overrides)
-    requests = {
-        " ".join(word for word in words if word not in shared): asked for words, asked in every
-    }
-    runs = {label: Run(asked.config) for label, asked in requests.items()}
+    requests = {_label(words, overrides): request(words) for words in combinations(overrides)}
+    runs = {label: Run(each.config) for label, each in requests.items()}
     for run in runs.values():
         _refuse(run)
     blocks = [Composition(label=label, run=run, use=run.use()) for label, run in runs.items()]
     if len(blocks) == 1:
         blocks = _ladder(blocks[0])
-    composed = every[0][1].composed
+    composed = next(iter(requests.values())).composed
     return Compositions(
         blocks=blocks, left_out=[key for key in composed.grid if not composed.speaks_of(key)]
     )
@@ -105,6 +101,11 @@ class _Seen:
     ) -> Tensor:
         self.width, self.rows_added, self.multiplier = table.shape[1], rows is not None, multiplier
         return table.new_zeros(*ids.shape, self.width)
+
+
+def _label(words: Sequence[str], typed: Sequence[str]) -> str:
+    """The words of a combination that the command line has lists for."""
+    return " ".join(word for word, whole in zip(words, typed, strict=True) if word != whole)
 
 
 def _refuse(run: Run) -> None:
