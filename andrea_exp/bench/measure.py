@@ -18,6 +18,9 @@ from andrea_exp.record.bench import Pass, Row
 
 REFERENCE: Final = "torch"
 """The backend that the others are compared with."""
+BUDGET_MS: Final = 250.0
+"""Of every call that takes part: a few hundred short rounds, or some of a large model, and with two
+passes of three operations at three sizes a minute is enough for a handful of backends."""
 
 
 @dataclass(kw_only=True, frozen=True)
@@ -66,7 +69,7 @@ def _times(entrants: Sequence[Entrant], example: Example, clock: Clock) -> dict[
         kernel = entrant.kernel
         calls[entrant.name, "forward"] = lambda kernel=kernel: example.forward(kernel)
         calls[entrant.name, "both"] = lambda kernel=kernel: example.forward_backward(kernel)
-    found = in_turn(calls, clock)
+    found = in_turn(calls, clock, budget_ms=BUDGET_MS)
     return {
         each.name: Times(found[each.name, "forward"], found[each.name, "both"]) for each in entrants
     }

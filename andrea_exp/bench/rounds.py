@@ -9,9 +9,6 @@ from andrea_exp.bench.clock import Clock
 
 K = TypeVar("K", bound=Hashable)
 
-BUDGET_MS: Final = 250.0
-"""Of every call that takes part: a few hundred short rounds, or some of a large model, and with two
-passes of three operations at three sizes a minute is enough for a handful of backends."""
 FEWEST, MOST = 5, 500
 """Rounds: quartiles need some, and more than the second move a median no more."""
 _WARM_UPS: Final = 2
@@ -36,11 +33,18 @@ def spread(numbers: Sequence[float]) -> Spread:
     return Spread(middle, q1, q3)
 
 
-def in_turn(calls: Mapping[K, Callable[[], object]], clock: Clock) -> dict[K, list[float]]:
+def in_turn(
+    calls: Mapping[K, Callable[[], object]], clock: Clock, *, budget_ms: float
+) -> dict[K, list[float]]:
     """Milliseconds of every call in every round.
 
     In a round each call is timed once. The next round begins with another one, so that none always
     finds the caches as the same other one left them.
+
+    Args:
+        calls: by name.
+        clock: of the device.
+        budget_ms: per call, warm-up aside; as many rounds as fit, from FEWEST to MOST.
     """
     if not calls:
         return {}
@@ -48,7 +52,7 @@ def in_turn(calls: Mapping[K, Callable[[], object]], clock: Clock) -> dict[K, li
     last: dict[K, float] = {}
     for _ in range(_WARM_UPS):
         last = {name: clock.ms(call) for name, call in calls.items()}
-    rounds = math.floor(BUDGET_MS * len(calls) / sum(last.values()))
+    rounds = math.floor(budget_ms * len(calls) / sum(last.values()))
     found: dict[K, list[float]] = {name: [] for name in calls}
     for number in range(min(max(rounds, FEWEST), MOST)):
         first = number % len(order)

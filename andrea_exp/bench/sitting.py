@@ -1,9 +1,10 @@
 """A comparison of backends from end to end: block after block, operation by operation.
 
-Threads and deterministic operations are those of a training.
+Threads and deterministic operations are those of a training, and a GPU is claimed as by one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import torch
 
@@ -19,6 +20,7 @@ from andrea_exp.record.bench import Bench, Block
 from andrea_exp.record.environment import packages, this_platform
 from andrea_exp.record.manifest import utc_now
 from andrea_exp.train.config import RuntimeConfig
+from andrea_exp.train.devices import claimed
 from andrea_exp.train.runtime import device_name, resolve_threads, settings
 
 TASKS = (EmbeddingTask, AttentionTask, CrossEntropyTask)
@@ -32,7 +34,7 @@ def blocks(compositions: Sequence[Composition], options: Options) -> Iterator[Bl
     gauges: dict[tuple[RuntimeConfig, torch.dtype], Gauge] = {}
     for composition in compositions:
         runtime, use = composition.run.config.running.runtime, composition.use
-        with settings(runtime):
+        with claimed(replace(runtime, devices=1)), settings(runtime):
             if (runtime, use.dtype) not in gauges:
                 gauges[runtime, use.dtype] = _gauge(use)
             yield _block(composition, options, gauge=gauges[runtime, use.dtype])

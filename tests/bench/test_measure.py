@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from andrea_exp.bench import rounds
+from andrea_exp.bench import measure, rounds
 from andrea_exp.bench.cross_entropy import CrossEntropyTask
 from andrea_exp.bench.embedding import EmbeddingTask
 from andrea_exp.bench.measure import REFERENCE, rows
@@ -21,7 +21,7 @@ from tests.bench.given import gauge, given, tiny
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """As few rounds as there can be."""
-    monkeypatch.setattr(rounds, "BUDGET_MS", 0.0)
+    monkeypatch.setattr(measure, "BUDGET_MS", 0.0)
 
 
 def compared(**others: BackendConfig) -> dict[str, Row]:

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import andrea_exp
-from andrea_exp.bench import machine, rounds
+from andrea_exp.bench import machine, measure
 from andrea_exp.bench.__main__ import main
 from andrea_exp.config.backends import backends
 from andrea_exp.record.bench import Bench, Outcome, read_bench
@@ -30,7 +30,7 @@ OPERATIONS = ["embedding", "attention", "cross_entropy"]
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """As few rounds as there can be, and less to copy."""
-    monkeypatch.setattr(rounds, "BUDGET_MS", 0.0)
+    monkeypatch.setattr(measure, "BUDGET_MS", 0.0)
     monkeypatch.setattr(machine, "_COPIED_BYTES", 2**20)
 
 
