@@ -47,7 +47,8 @@ def _abilities(backend: BackendConfig, blocks: Sequence[Composition]) -> Iterato
     answers: dict[str, list[str]] = {}
     for each in blocks:
         reasons = backend.reasons(each.use)
-        answer = "; ".join(reasons) if reasons else f"runs as {backend.runs_as(each.use)}"
+        why_not = f"cannot: {'; '.join(reasons)}"
+        answer = why_not if reasons else f"runs as {backend.runs_as(each.use)}"
         answers.setdefault(answer, []).append(each.label)
     for answer, labels in answers.items():
         yield answer if len(answers) == 1 else f"{', '.join(labels)}: {answer}"
@@ -59,7 +60,7 @@ def _lines(operation: str, rows: Sequence[Row]) -> Iterator[Sequence[RenderableT
     for row in rows:
         if row.forward is not None and row.forward_backward is not None:
             yield [Text(f" {row.backend}"), "forward", *cells(row.forward)]
-            yield ["", "and back", *cells(row.forward_backward)]
+            yield ["", "both", *cells(row.forward_backward)]
 
 
 def _remarks(rows: Sequence[Row]) -> Iterator[Text]:
@@ -72,7 +73,7 @@ def _remarks(rows: Sequence[Row]) -> Iterator[Text]:
 
 
 def _grid(*heads: str) -> Grid:
-    grid = Grid(box=None, show_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    grid = Grid(box=None, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
     for head in heads:
         grid.add_column(head)
     return grid

@@ -6,7 +6,8 @@ from andrea_exp.report.format import MISSING, count, quantity, share, significan
 HEADS = ("ms", "quartiles", "ratio", "quartiles", "copy", "product", "MB")
 """Of the cells of a pass."""
 LEGEND = (
-    "Medians over rounds in which every backend is called once. ratio: to torch in the same round. "
+    "Medians over rounds in which every backend is called once; both: forward and backward in one "
+    "go. ratio: to torch in the same round. "
     "copy: least traffic, as a share of what a copy in memory moves here; product: operations, as "
     "a share of a large matrix product's; either can pass 100% where caches hold everything. MB: "
     "peak of torch's allocator beyond the inputs."

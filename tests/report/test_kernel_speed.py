@@ -43,7 +43,7 @@ def test_a_timed_backend_has_a_line_for_each_pass(folder: Path) -> None:
     assert first[:4] == ["cross_entropy", "swift", "swift (interpreted)", "forward"]
     assert first[4:8] == ["1.25", f"1.12{MISSING}1.50", "0.500", f"0.450{MISSING}0.550"]
     assert first[8:] == ["64.0%", "20.0%", "3.00", "0.250", "yes"]
-    assert second[3:5] == ["forward and backward", "4,321"]
+    assert second[3:5] == ["both", "4,321"]
     assert second[6:8] == [MISSING, MISSING]
 
 

@@ -70,7 +70,7 @@ def _block(block: Block, *, key: str) -> Markup:
 
 
 def _lines(row: Row) -> Iterator[list[Cell]]:
-    passes = {"forward": row.forward, "forward and backward": row.forward_backward}
+    passes = {"forward": row.forward, "both": row.forward_backward}
     for name, found in passes.items():
         if found is not None:
             told = [_share(row), "yes" if row.bits_repeat else "no"]
