@@ -83,11 +83,12 @@ class Run:
             Refusal: the parts do not fit together.
         """
         used = vocab or self.known_vocab() or self.load_data().vocab
-        with torch.device(self.device if allocate else "meta"):
+        with torch.device("cpu" if allocate else "meta"):
             model = self._assemble(used)
-        if allocate:
-            model.initialise(self.recipe.seed)
-        return model
+        if not allocate:
+            return model
+        model.initialise(self.recipe.seed)  # by generators of the CPU: the same on every device
+        return model.to(self.device)
 
     def check(self, *, elsewhere: bool = False) -> None:
         """Refuse, before anything is written, what could not run here; the data are read.

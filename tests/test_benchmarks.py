@@ -11,8 +11,13 @@ BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 
 def printed(*words: str) -> str:
+    return printed_by(str(BENCHMARKS / words[0]), *words[1:])
+
+
+def printed_by(*words: str) -> str:
     done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / words[0]), *words[1:]],
+        [sys.executable, *words],
+        cwd=BENCHMARKS.parent,
         capture_output=True,
         text=True,
         timeout=300,
@@ -38,3 +43,31 @@ def test_the_report_of_many_runs_is_measured_whole_and_by_section() -> None:
 def test_kept_memory_is_measured_in_turn_with_memory_that_is_given_back() -> None:
     told = printed("kept_memory.py", "--rounds", "1", "data=noise", "data.vocab=257")
     assert re.search(r"^median [\d.]+ times as fast, [\d.]+ to [\d.]+$", told, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_training_steps_of_several_compositions_are_compared_in_turn() -> None:
+    small = ("data=noise", "data.vocab=37", "data.batch_size=2", "model.d_model=16")
+    told = printed_by(
+        *("-m", "benchmarks.training_step", *small, "runtime.threads=1", "--seconds", "0.01"),
+        *("--", "position=none", "--", "position=alibi", "trainer.precision=bf16"),
+    )
+    first, second = told.splitlines()
+    assert re.match(r"position=none: [\d.]+ ms \(.* to .*\), 1\.000 of the first \(1\.000", first)
+    assert re.match(r"position=alibi trainer.precision=bf16: [\d.]+ ms .*, peak [\d.]+ MB", second)
+
+
+def test_a_device_for_each_composition_is_refused() -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "benchmarks.training_step"),
+            *("--", "runtime.threads=1", "--", "runtime.threads=2"),
+        ],
+        cwd=BENCHMARKS.parent,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == "andrea_exp: one sitting has one runtime: give it before the first --\n"

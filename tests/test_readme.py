@@ -51,6 +51,9 @@ TINY = [
 ]
 """Words that make any run of the README one of a second."""
 
+OF_COMPOSITIONS = ("andrea_exp", "andrea_exp.bench")
+"""Programs that work at the sizes of a composition."""
+
 OF_NOISE = ("data=noise", "data.vocab", "data.validation_tokens")
 """Those of them that no other data set has."""
 
@@ -123,7 +126,7 @@ def test_a_command_works_as_typed(
     if module == "andrea_exp.lesson":  # reads what a run found
         words = [str(make_run(Path("done"))) if word == "RUN" else word for word in words]
     words = [str(frozen) if word in {"DIR", "RUN"} else word for word in words if word != "..."]
-    if module == "andrea_exp" and not {"--help", "--cfg"} & {*words}:
+    if module in OF_COMPOSITIONS and not {"--help", "--cfg"} & {*words}:
         words += TINY
     if "FILE" in words:
         save_file({"wpe.weight": torch.randn(5, 4)}, "weights.safetensors")

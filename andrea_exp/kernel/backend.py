@@ -1,9 +1,11 @@
 """What every backend of every operation can be asked before it runs."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from andrea_exp.component import OptionConfig
 
@@ -48,3 +50,7 @@ class BackendConfig(OptionConfig, ABC):
 
         Only for a use to which there are no `reasons`.
         """
+
+    @abstractmethod
+    def build(self) -> Callable[..., Tensor]:
+        """The operation, as a plain function of tensors."""

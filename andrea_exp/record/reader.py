@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, final
 
 from andrea_exp.component import Refusal
+from andrea_exp.record.bench import PATTERN, BenchFile
 from andrea_exp.record.directory import RunDirectory
 from andrea_exp.record.manifest import Manifest, Status
 from andrea_exp.record.metrics import Row, read_metrics
@@ -59,6 +60,8 @@ class Survey(NamedTuple):
 
     records: list[RunRecord]
     unreadable: list[UnreadableRun]
+    benches: Sequence[BenchFile] = ()
+    """What andrea_exp.bench has left there."""
 
 
 def survey(paths: Sequence[Path]) -> Survey:
@@ -67,8 +70,9 @@ def survey(paths: Sequence[Path]) -> Survey:
     Raises:
         Refusal: a path does not exist or has no run at or below it, or no run can be read.
     """
-    found = Survey([], [])
-    for run in discover(paths):
+    runs = discover(paths)
+    found = Survey([], [], benches(paths))
+    for run in runs:
         try:
             found.records.append(load(run))
         except Refusal as refusal:
@@ -97,6 +101,7 @@ def without(found: Survey, damage: IncompleteResults) -> Survey:
             *found.unreadable,
             *(_unreadable(run.path, name=run.name, why=damage) for run in damaged),
         ],
+        found.benches,
     )
 
 
@@ -122,6 +127,22 @@ def discover(paths: Sequence[Path]) -> list[RunDirectory]:
         for run in below:
             found.setdefault(run.path.resolve(), run)
     return list(found.values())
+
+
+def benches(paths: Sequence[Path]) -> list[BenchFile]:
+    """The records of bench in these paths and in the folders that runs are looked for in.
+
+    The first recorded is the first, wherever they lie; those that cannot be read are the last.
+    """
+    files = {
+        file.resolve()
+        for path in paths
+        for folder in _searched(path)
+        for file in folder.glob(PATTERN)
+        if file.is_file()
+    }
+    found = [BenchFile.read(file) for file in files]
+    return sorted(found, key=lambda each: (each.bench is None, _when(each), each.name))
 
 
 def load(run: RunDirectory) -> RunRecord:
@@ -189,13 +210,26 @@ def _name(run: RunDirectory) -> str:
     return os.fsencode(run.path.resolve().name).decode(errors="replace")
 
 
+def _when(file: BenchFile) -> str:
+    return file.bench.recorded_at if file.bench else ""
+
+
 def _runs_below(path: Path) -> Iterator[Path]:
-    if RunDirectory.is_one(path) or RunDirectory.was_one(path):
-        yield path
+    return (folder for folder in _searched(path) if _holds_run(folder))
+
+
+def _searched(path: Path) -> Iterator[Path]:
+    """A path and the visible folders below it, down to run directories, which are not searched."""
+    yield path
+    if _holds_run(path):
         return
     for folder in _folders(path):
         if not folder.is_symlink():
-            yield from _runs_below(folder)
+            yield from _searched(folder)
+
+
+def _holds_run(path: Path) -> bool:
+    return RunDirectory.is_one(path) or RunDirectory.was_one(path)
 
 
 def _folders(path: Path) -> list[Path]:

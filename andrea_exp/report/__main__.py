@@ -86,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         type=_named,
         help="write what is worth keeping of an experiment into a folder: its page, a table of its "
-        "runs and its verdicts",
+        "runs, its verdicts, and the records of andrea_exp.bench beside them",
     )
     written.add_argument(
         "--picture",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from andrea_exp.claims.registration import claims_hash
+from andrea_exp.record.bench import Bench, BenchFile, Block
 from andrea_exp.record.manifest import Failure, Manifest
 from andrea_exp.record.reader import RunRecord, Survey, UnreadableRun
 
@@ -31,7 +32,34 @@ def anonymous(found: Survey) -> Survey:
     return Survey(
         [_record(record) for record in found.records],
         [UnreadableRun(path=Path(), name=WITHHELD, reason=WITHHELD) for _ in found.unreadable],
+        [_bench_file(file, number) for number, file in enumerate(found.benches, start=1)],
     )
+
+
+def _bench_file(file: BenchFile, number: int) -> BenchFile:
+    return BenchFile(
+        name=f"bench {number}",
+        bench=file.bench and _bench(file.bench),
+        reason=file.reason and WITHHELD,
+    )
+
+
+def _bench(bench: Bench) -> Bench:
+    """Processor, versions and numbers stay; the system's release may name a host."""
+    return replace(
+        bench,
+        overrides=_words(bench.overrides),
+        platform=replace(bench.platform, system=WITHHELD),
+        blocks=[_block(block) for block in bench.blocks],
+    )
+
+
+def _block(block: Block) -> Block:
+    rows = [
+        replace(row, reasons=[WITHHELD] if row.wrong else [*map(_told, row.reasons)])
+        for row in block.rows
+    ]
+    return replace(block, label=" ".join(_words(block.label.split(" "))), rows=rows)
 
 
 def _record(record: RunRecord) -> RunRecord:

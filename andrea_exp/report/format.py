@@ -39,6 +39,13 @@ def short(value: float | None) -> str:
     return _written(value, ".3g")
 
 
+def significant(value: float | None) -> str:
+    """A number in three digits, trailing zeros among them; a large one whole."""
+    if value is None or not math.isfinite(value) or abs(value) >= 999.5:
+        return count(value)
+    return _written(value, "#.3g").rstrip(".")
+
+
 def multiple(factor: float) -> str:
     """A length in units of the trained one."""
     return "T" if factor == 1 else f"{factor:g}T"

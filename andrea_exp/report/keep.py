@@ -1,6 +1,7 @@
-"""What is kept of an experiment: its page, a small table of its runs, and its verdicts."""
+"""What is kept of an experiment: its page, a table of its runs, its verdicts, times of kernels."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ PAGE, RUNS, VERDICTS = "report.html", "runs.csv", "verdicts.md"
 
 
 def keep(found: Survey, *, folder: Path) -> Path:
-    """Write the three files; those that are there are replaced.
+    """Write three files, and the records of bench beside the runs; what is there is replaced.
 
     Returns:
         The folder.
@@ -32,7 +33,7 @@ def keep(found: Survey, *, folder: Path) -> Path:
         DiskFull: there is no room.
     """
     table = table_of(found)
-    texts = {PAGE: page(found), RUNS: runs(table), VERDICTS: verdicts(table)}
+    texts = {PAGE: page(found), RUNS: runs(table), VERDICTS: verdicts(table)} | benches(table)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
@@ -53,6 +54,15 @@ def runs(table: Table) -> str:
     return frame.with_columns(pl.selectors.float().round_sig_figs(DIGITS)).write_csv()
 
 
+def benches(table: Table) -> dict[str, str]:
+    """Name -> text of every record of bench; of several with one name, later ones are numbered."""
+    found: dict[str, str] = {}
+    for file in table.benches:
+        if file.bench is not None:
+            found[_free(file.name, found)] = file.bench.text()
+    return found
+
+
 def verdicts(table: Table) -> str:
     """The claims and what became of them, as a table in Markdown.
 
@@ -68,6 +78,12 @@ def verdicts(table: Table) -> str:
     lines = ["| claim | verdict | difference | margin | pairs |", "|---|---|---|---|---|"]
     lines += [_line(judgement) for judgement in found.judgements]
     return "\n".join(lines) + "\n"
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    stem = name.removesuffix(".json")
+    names = (f"{stem}{suffix}.json" for suffix in chain([""], (f"-{n}" for n in count(2))))
+    return next(each for each in names if each not in taken)
 
 
 def _line(judgement: Judgement) -> str:

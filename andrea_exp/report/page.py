@@ -1,6 +1,7 @@
 """The whole report: run directories in, one HTML file out."""
 
 import logging
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from andrea_exp.report.sections import (
     faults,
     geometry,
     hidden,
+    kernel_speed,
     lengths,
     order,
     positions,
@@ -60,6 +62,7 @@ SECTIONS = (
     hidden.SECTION,
     geometry.SECTION,
     throughput.SECTION,
+    kernel_speed.SECTION,
     faults.SECTION,
     provenance.SECTION,
 )
@@ -173,13 +176,18 @@ def check_output(output: Path) -> None:
     """Refuse, before anything takes its time, a place where no file can be.
 
     Raises:
-        Refusal: it is a folder, or lies in none.
+        Refusal: it is a folder, or lies in none, or in one that this user may not write into.
     """
     if output.is_dir():
         raise Refusal(f"cannot write {output}: it is a folder; name a file in it")
     if not output.parent.is_dir():
         raise Refusal(
             f"cannot write {output}: {output.parent} is not a folder; "
+            "choose another place with --output FILE"
+        )
+    if not os.access(output.parent, os.W_OK):
+        raise Refusal(
+            f"cannot write {output}: {output.parent} is not writable; "
             "choose another place with --output FILE"
         )
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from andrea_exp.record.bench import BenchFile
 from andrea_exp.record.manifest import Status
 from andrea_exp.record.reader import RunRecord, Survey, UnreadableRun
 from andrea_exp.report.labels import Name, names, seed
@@ -105,6 +106,8 @@ class Table:
     """Schema LENGTHS; sorted like the runs, then as evaluated."""
     unreadable: tuple[UnreadableRun, ...]
     """Runs of which nothing but the directory is known."""
+    benches: tuple[BenchFile, ...]
+    """Times of kernel backends that lie beside the runs."""
 
     @cached_property
     def completed(self) -> tuple[Run, ...]:
@@ -163,6 +166,7 @@ def table_of(found: Survey) -> Table:
         runs=tuple(runs),
         lengths=pl.DataFrame(rows, schema=LENGTHS),
         unreadable=tuple(sorted(found.unreadable, key=lambda run: run.name)),
+        benches=tuple(found.benches),
     )
 
 

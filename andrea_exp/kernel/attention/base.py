@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float
 from torch import Tensor
+from typing_extensions import override
 
 from andrea_exp.kernel.backend import BackendConfig
 
@@ -32,6 +33,7 @@ class AttentionOp(Protocol):
 class AttentionKernelConfig(BackendConfig, ABC):
     """A backend of `attention`."""
 
+    @override
     @abstractmethod
     def build(self) -> AttentionOp:
         """The operation."""

@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float, Int64
 from torch import Tensor
+from typing_extensions import override
 
 from andrea_exp.kernel.backend import BackendConfig
 
@@ -28,6 +29,7 @@ class CrossEntropyOp(Protocol):
 class CrossEntropyKernelConfig(BackendConfig, ABC):
     """A backend of `cross_entropy`."""
 
+    @override
     @abstractmethod
     def build(self) -> CrossEntropyOp:
         """The operation."""

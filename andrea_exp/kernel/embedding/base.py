@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float, Int64
 from torch import Tensor
+from typing_extensions import override
 
 from andrea_exp.kernel.backend import BackendConfig
 
@@ -34,6 +35,7 @@ class EmbeddingOp(Protocol):
 class EmbeddingKernelConfig(BackendConfig, ABC):
     """A backend of `embedding`."""
 
+    @override
     @abstractmethod
     def build(self) -> EmbeddingOp:
         """The operation."""

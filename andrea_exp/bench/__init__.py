@@ -1,0 +1,1 @@
+"""Kernel backends side by side on this machine: first correct, then timed."""

@@ -1,0 +1,96 @@
+"""When a backend counts as correct: the one rule, for this command and for tests.
+
+A result, the output or a gradient, may be off from the truth in float64 by twice what the reference
+is off in the same precision, plus one rounding unit of the result's scale. A rounding unit is the
+`eps` of the number format that the reference stores the result in. The scale is the largest
+magnitude of the true result; of one that is zero but for rounding, such as the gradient of a query
+that sees a single key, it is that of the output.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+from torch import Tensor
+from typing_extensions import override
+
+OUTPUT: Final = "output"
+"""Name of the result that is no gradient."""
+_ZERO: Final = 1e-8
+"""Of the output's scale: below it a true result is zero, and float64 has rounded."""
+
+
+@dataclass(kw_only=True, frozen=True)
+class Deviation:
+    """How far one result is from the truth, and how far it may be."""
+
+    result: str
+    error: float
+    """Largest deviation; not finite where a result is not, or has another shape or type."""
+    limit: float
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the result counts as correct."""
+        return self.error <= self.limit
+
+    @property
+    def finite_error(self) -> float | None:
+        """The error, as a file can hold it."""
+        return self.error if math.isfinite(self.error) else None
+
+    @property
+    def share(self) -> float:
+        """Error in units of the limit."""
+        if not math.isfinite(self.error):
+            return math.inf
+        return self.error / self.limit if self.limit else (math.inf if self.error else 0.0)
+
+    @override
+    def __str__(self) -> str:
+        """In a sentence."""
+        if not math.isfinite(self.error):
+            return f"{self.result}: not finite, or of another shape or type"
+        return f"{self.result}: off by {self.error:.2g}, where {self.limit:.2g} is allowed"
+
+
+def deviations(
+    found: Mapping[str, Tensor], reference: Mapping[str, Tensor], true: Mapping[str, Tensor]
+) -> list[Deviation]:
+    """The rule applied to every result.
+
+    Args:
+        found: of the backend, `output` among them.
+        reference: of the reference, of the same inputs in the same precision.
+        true: of the reference in float64.
+    """
+    of_output = _size(true[OUTPUT])
+    return [
+        Deviation(
+            result=name,
+            error=_error(found[name], reference[name], true[name]),
+            limit=2 * _distance(reference[name], true[name])
+            + torch.finfo(reference[name].dtype).eps * _scale(true[name], of_output=of_output),
+        )
+        for name in true
+    ]
+
+
+def _error(found: Tensor, reference: Tensor, true: Tensor) -> float:
+    alike = found.shape == true.shape and found.dtype == reference.dtype
+    return _distance(found, true) if alike else math.inf
+
+
+def _scale(true: Tensor, *, of_output: float) -> float:
+    own = _size(true)
+    return own if own > _ZERO * of_output else of_output
+
+
+def _distance(one: Tensor, other: Tensor) -> float:
+    return _size(one.double() - other.double())
+
+
+def _size(tensor: Tensor) -> float:
+    return float(tensor.abs().max())
