@@ -90,7 +90,7 @@ def operator(name: str, *, forward: Forward, backward: Backward) -> AttentionOp:
     )
     backward_operator.register_fake(fake_gradients)
 
-    def remember(
+    def remember(  # noqa: PLR0917 - torch calls it so
         ctx: Any, inputs: tuple[Any, ...], keyword_only_inputs: dict[str, bool], output: Left
     ) -> None:
         ctx.save_for_backward(*inputs, *output)

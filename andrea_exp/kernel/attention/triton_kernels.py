@@ -11,7 +11,8 @@ A tensor is passed as a tuple, its pointer and the stride of each axis; `sizes` 
 Exponents are to the base 2, so scores and `lse` are logarithms to that base. Sums and exponents are
 in the precision of `lse`, whatever that of the vectors.
 """
-# pyright: basic
+# pyright: basic, reportGeneralTypeIssues=false
+# To pyright a kernel's functions never return: they may be called by kernels alone.
 
 import triton
 import triton.language as tl

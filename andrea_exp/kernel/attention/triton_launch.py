@@ -91,11 +91,12 @@ def _launch(
 
 
 def _all_readable(given: Given) -> Given:
-    bias = given.bias
-    return Given(*map(_readable, given[:3]), None if bias is None else _readable(bias))
+    query, key, value, bias = given
+    readable = None if bias is None else _readable(bias)
+    return Given(_readable(query), _readable(key), _readable(value), readable)
 
 
 def _readable(tensor: Tensor) -> Tensor:
-    """In float32 for the interpreter, which multiplies the bits of bfloat16 and rounds to it down."""
+    """Float32 for the interpreter, which multiplies bfloat16 by its bits and rounds to it down."""
     narrow = tensor.dtype == torch.bfloat16 and triton_machine.interpreted()
     return tensor.float() if narrow else tensor
