@@ -124,10 +124,11 @@ def decoder(
     output: OutputConfig,
     used_vocab: int = 19,
     seed: int = 0,
+    backends: KernelConfig | None = None,
 ) -> Decoder:
-    """A small decoder, drawn."""
+    """A small decoder, drawn; by default by the reference backends."""
     sizes: Sizes = config.sizes(used_vocab=used_vocab)
-    kernels = kernel().build()
+    kernels = (backends or kernel()).build()
     tokens = embedding.build(sizes=sizes, kernel=kernels.embedding)
     built = Decoder(
         config,

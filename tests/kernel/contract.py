@@ -1,6 +1,7 @@
 """How a backend is compared with the truth, whatever its operation."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +26,7 @@ def some_use(**changes: Any) -> Use:
         heads=3,
         vocab=19,
         biased=False,
+        bias_learned=False,
         causal=True,
         dropout=0.0,
         compiled=False,
@@ -32,9 +34,9 @@ def some_use(**changes: Any) -> Use:
     return replace(plain, **changes)
 
 
-def skip_where_it_cannot_run(backend: BackendConfig, dtype: torch.dtype) -> None:
+def skip_where_it_cannot_run(backend: BackendConfig, dtype: torch.dtype, **changes: Any) -> None:
     """Skip with the backend's own reasons."""
-    reasons = backend.reasons(some_use(dtype=dtype))
+    reasons = backend.reasons(some_use(dtype=dtype, **changes))
     if reasons:
         pytest.skip("; ".join(reasons))
 
@@ -51,6 +53,17 @@ def strided(tensor: Tensor) -> Tensor:
     return torch.stack([tensor, torch.full_like(tensor, between)], dim=-1)[..., 0]
 
 
+@contextmanager
+def poisoned() -> Generator[None]:
+    """Memory that is asked for is full of NaN; where torch has a deterministic way, it takes it."""
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        assert torch.empty(3, device=DEVICE).isnan().all()
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
 def results(output: Tensor, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Output, and the gradient of a fixed weighting of it in every input, as float64."""
     upstream = noise(*output.shape, seed=99, dtype=output.dtype)
@@ -65,10 +78,10 @@ def errors(found: list[Tensor], true: list[Tensor]) -> list[float]:
 
 
 def assert_as_exact_as_torch(
-    found: list[Tensor], by_torch: list[Tensor], true: list[Tensor]
+    found: list[Tensor], by_torch: list[Tensor], true: list[Tensor], *, dtype: torch.dtype
 ) -> None:
-    """err(backend, float64) <= 2 err(torch in the same precision, float64) + tiny."""
-    scale = [float(tensor.abs().max()) for tensor in true]
-    limits = [2 * e + 1e-12 * s for e, s in zip(errors(by_torch, true), scale, strict=True)]
+    """err(backend, float64) <= 2 err(torch in the same precision, float64) + a rounding unit."""
+    units = [torch.finfo(dtype).eps * float(tensor.abs().max()) for tensor in true]
+    limits = [2 * e + unit for e, unit in zip(errors(by_torch, true), units, strict=True)]
     for index, (error, limit) in enumerate(zip(errors(found, true), limits, strict=True)):
         assert error <= limit, f"result {index}: {error} exceeds {limit}"

@@ -67,6 +67,7 @@ def test_no_backend_is_less_exact_than_torch(name: str, rows: int, dtype: torch.
         results(operation(*given, wanted), given),
         results(losses(*given, wanted), given),
         results(naive(exact, wanted), exact),
+        dtype=dtype,
     )
 
 

@@ -80,6 +80,7 @@ def test_no_backend_is_less_exact_than_torch(
         results(apply(backend(name).build(), ids, given, multiplier=multiplier), given),
         results(apply(embed, ids, given, multiplier=multiplier), given),
         results(naive(ids, exact, multiplier=multiplier), exact),
+        dtype=dtype,
     )
 
 
