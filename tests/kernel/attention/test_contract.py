@@ -109,7 +109,7 @@ def test_every_number_is_written_and_comes_out_the_same_again(
 ):
     skip_where_it_cannot_run(backend(name), torch.float32)
     operation = backend(name).build()
-    given = inputs(67, biased=biased, dtype=torch.float32)
+    given = inputs(65, biased=biased, dtype=torch.float32)
     with poisoned():
         once, again = (results(apply(operation, given, causal=causal), given) for _ in range(2))
     assert all(tensor.isfinite().all() for tensor in once)
@@ -182,8 +182,9 @@ def test_gradients_are_those_of_finite_differences(*, name: str, biased: bool, c
     skip_where_it_cannot_run(backend(name), torch.float64)
     operation = backend(name).build()
     small = [tensor.detach().clone().requires_grad_() for tensor in inputs(4, biased=biased)]
+    # Along random directions, since Triton's interpreter takes its time for every difference.
     assert torch.autograd.gradcheck(
-        lambda *given: apply(operation, list(given), causal=causal), small
+        lambda *given: apply(operation, list(given), causal=causal), small, fast_mode=True
     )
 
 
