@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, final
 
+import torch
 from typing_extensions import override
 
 from andrea_exp.kernel import triton_machine
@@ -12,6 +13,7 @@ from andrea_exp.kernel.attention.operator import operator
 from andrea_exp.kernel.backend import Use
 
 _WIDEST: Final = 256
+"""Features of a head; half as many where they take twice the memory of float32."""
 
 
 @final
@@ -22,11 +24,11 @@ class TritonConfig(AttentionKernelConfig):
     @override
     def reasons(self, use: Use) -> list[str]:
         found = triton_machine.reasons(use)
-        width = use.width // use.heads
-        if width > _WIDEST:
+        width, widest = use.width // use.heads, _WIDEST // (2 if use.dtype == torch.float64 else 1)
+        if width > widest:
             found.append(
-                f"a head of {width} features is wider than {_WIDEST}, the most that its blocks "
-                "hold (more model.num_heads, or kernel/attention=torch)"
+                f"a head of {width} features is wider than {widest}, the most that its blocks hold "
+                f"in {use.dtype} (more model.num_heads, or kernel/attention=torch)"
             )
         if use.dropout:
             found.append(

@@ -24,7 +24,7 @@ class Blocks(NamedTuple):
 
 
 def blocks(*, width: int, dtype: torch.dtype) -> Blocks:
-    """Blocks that fit into 99 KB, what every GPU since compute capability 8.0 can share.
+    """Blocks that fit into 99 KB, the least that a GPU of compute capability 8.0 or more shares.
 
     Products of float32 have no matrix unit, and run out of registers before.
     """

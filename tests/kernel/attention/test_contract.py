@@ -1,5 +1,6 @@
 """Every backend of `attention` against softmax written out in float64."""
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -27,6 +28,7 @@ every_backend = pytest.mark.parametrize("name", options.names("kernel/attention"
 every_mask = pytest.mark.parametrize(
     ("biased", "causal"), [(False, False), (False, True), (True, False), (True, True)]
 )
+least_and_most = pytest.mark.parametrize(("biased", "causal"), [(False, False), (True, True)])
 Naive = Callable[[list[Tensor], bool], Tensor]
 
 
@@ -85,9 +87,11 @@ def test_a_head_may_have_any_width(name: str, width: int):
     assert max(errors(found, results(naive(given, True), given))) < 1e-11
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("length", SIZES)
-@pytest.mark.parametrize(("biased", "causal"), [(False, False), (True, True)])
+@pytest.mark.parametrize(
+    ("dtype", "length"),
+    [*itertools.product([torch.float32, torch.bfloat16], SIZES), (torch.float16, 111)],
+)
+@least_and_most
 @every_backend
 def test_no_backend_is_less_exact_than_torch(
     *, name: str, biased: bool, causal: bool, length: int, dtype: torch.dtype
@@ -102,7 +106,7 @@ def test_no_backend_is_less_exact_than_torch(
     )
 
 
-@every_mask
+@least_and_most
 @every_backend
 def test_every_number_is_written_and_comes_out_the_same_again(
     *, name: str, biased: bool, causal: bool

@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 
 import pytest
 import torch
@@ -21,27 +23,28 @@ def built(dtype: torch.dtype = torch.float32) -> AttentionOp:
     return TRITON.build()
 
 
-def arguments(length: int, *, biased: bool) -> list[Tensor | None]:
+def arguments(length: int) -> list[Tensor]:
+    """Query, key, value and bias."""
     vectors = noise(2, length, 3, 3, 8, seed=0, dtype=torch.float32).permute(2, 0, 3, 1, 4)
-    given: list[Tensor | None] = [tensor.requires_grad_() for tensor in vectors]
-    bias = noise(3, length, length, seed=1, dtype=torch.float32).requires_grad_()
-    return [*given, bias if biased else None]
+    bias = noise(3, length, length, seed=1, dtype=torch.float32)
+    return [tensor.requires_grad_() for tensor in (*vectors, bias)]
 
 
 def test_dropout_is_refused_with_the_backend_that_can():
     *_, reason = TRITON.reasons(some_use(dropout=0.1))
     assert "model.dropout is 0.1" in reason
     assert "kernel/attention=torch" in reason
-    query, *_ = arguments(3, biased=False)
-    assert query is not None
+    query, *_ = arguments(3)
     with pytest.raises(ValueError, match=r"drops no weights; dropout is 0\.1"):
         built()(query, query, query, bias=None, causal=True, dropout=0.1)
 
 
 def test_a_head_wider_than_its_blocks_is_refused_with_its_width():
     *_, reason = TRITON.reasons(some_use(width=3 * 257))
-    assert "a head of 257 features" in reason
-    assert "256" not in "".join(TRITON.reasons(some_use(width=3 * 256)))
+    assert "a head of 257 features is wider than 256" in reason
+    *_, reason = TRITON.reasons(some_use(width=3 * 129, dtype=torch.float64))
+    assert "a head of 129 features is wider than 128" in reason
+    assert "wider" not in "".join(TRITON.reasons(some_use(width=3 * 256)))
 
 
 def test_what_it_is_built_from_is_one_operator():
@@ -52,13 +55,14 @@ def test_what_it_is_built_from_is_one_operator():
 def test_torch_can_trace_and_derive_the_operator(biased: bool):
     built()
     operator = torch.ops.andrea_exp.triton_attention.default
-    torch.library.opcheck(operator, arguments(5, biased=biased), {"causal": True})
+    *given, bias = arguments(5)
+    torch.library.opcheck(operator, (*given, bias if biased else None), {"causal": True})
 
 
 @pytest.mark.parametrize("of_bias", [False, True])
 def test_torch_can_trace_the_operator_of_gradients(of_bias: bool):
     built()
-    given = [tensor.detach() for tensor in arguments(5, biased=True) if tensor is not None]
+    given = [tensor.detach() for tensor in arguments(5)]
     left = torch.ops.andrea_exp.triton_attention(*given, causal=True)
     flags = {"causal": True, "of_bias": of_bias}
     operator = torch.ops.andrea_exp.triton_attention_backward.default
@@ -73,12 +77,8 @@ def test_torch_can_trace_the_operator_of_gradients(of_bias: bool):
 
 
 def test_a_query_from_which_every_key_is_hidden_gets_zeros():
-    query, key, value, bias = (tensor for tensor in arguments(5, biased=True))
-    assert query is not None
-    assert key is not None
-    assert value is not None
-    assert bias is not None
-    hiding = bias.detach().clone()
+    query, key, value, _ = arguments(5)
+    hiding = torch.zeros(3, 5, 5, device=DEVICE)
     hiding[:, 3] = float("-inf")
     mixed = built()(query, key, value, bias=hiding, causal=True, dropout=0.0)
     assert (mixed[:, :, 3] == 0).all()
@@ -88,8 +88,7 @@ def test_a_query_from_which_every_key_is_hidden_gets_zeros():
 
 
 def test_heads_come_out_joined_in_memory():
-    query, *_ = arguments(5, biased=False)
-    assert query is not None
+    query, *_ = arguments(5)
     mixed = built()(query, query, query, bias=None, causal=True, dropout=0.0)
     assert mixed.transpose(1, 2).is_contiguous()
     assert mixed.device.type == DEVICE.type
@@ -155,7 +154,7 @@ for dtype in sys.argv[3:]:
 """
 KILOBYTE = 1024
 MOST = {80: 99 * KILOBYTE, 90: 227 * KILOBYTE, 100: 227 * KILOBYTE}
-"""Shared memory of a block; for 80 that of its smaller relatives 8.6 and 8.9, which run its code."""
+"""Shared memory of a program; for 8.0 that of 8.6 and 8.9, which run its code and have less."""
 
 
 def compiled(capability: int, width: int, *dtypes: str) -> list[tuple[str, int]]:
@@ -175,17 +174,24 @@ def compiled(capability: int, width: int, *dtypes: str) -> list[tuple[str, int]]
 @pytest.mark.slow
 @pytest.mark.parametrize("capability", MOST)
 def test_every_kernel_compiles_for_a_gpu(
-    capability: int, tmp_path: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    capability: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
     made = compiled(capability, 20, "float32", "bfloat16")
-    assert [len([name for name, _ in made if name == kind]) for kind in dict(made)] == [4, 4, 4, 4, 2]
+    assert Counter(name for name, _ in made) == {
+        "forward_kernel": 4,
+        "delta_kernel": 4,
+        "query_gradient_kernel": 4,
+        "key_value_gradient_kernel": 4,
+        "bias_gradient_kernel": 2,
+    }
+    assert max(shared for _, shared in made) <= MOST[capability]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("dtype", "width"), [("bfloat16", 128), ("bfloat16", 256)])
-def test_the_widest_heads_fit_into_shared_memory(
-    dtype: str, width: int, tmp_path: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("dtype", "width"), [("bfloat16", 128), ("float64", 64)])
+def test_large_blocks_fit_into_shared_memory(
+    dtype: str, width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
-    assert max(shared for _, shared in compiled(80, width, dtype)) <= MOST[80]
+    assert 0 < max(shared for _, shared in compiled(80, width, dtype)) <= MOST[80]
