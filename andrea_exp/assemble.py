@@ -182,7 +182,7 @@ class Run:
         """What this run asks of its kernel backends."""
         recipe = self.recipe
         model = self.build_model(vocab=self.known_vocab() or 1, allocate=False)
-        first = Positions.first(1, device=torch.device("meta"))
+        bias = model.position.bias(Positions.first(1, device=torch.device("meta")))
         return Use(
             device=self.device,
             dtype=torch.bfloat16 if recipe.trainer.precision is Precision.bf16 else torch.float32,
@@ -191,7 +191,8 @@ class Run:
             width=recipe.model.d_model,
             heads=recipe.model.num_heads,
             vocab=model.sizes.vocab,
-            biased=model.position.bias(first) is not None,
+            biased=bias is not None,
+            bias_learned=bias is not None and bias.requires_grad,
             causal=recipe.model.causal,
             dropout=recipe.model.dropout,
             compiled=recipe.model.compile,

@@ -93,4 +93,4 @@ def _distance(one: Tensor, other: Tensor) -> float:
 
 
 def _size(tensor: Tensor) -> float:
-    return float(tensor.abs().max())
+    return float(tensor.detach().abs().max())

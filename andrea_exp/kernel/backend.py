@@ -29,6 +29,8 @@ class Use:
     """V: rows of the token table."""
     biased: bool
     """Whether something is added to the attention scores."""
+    bias_learned: bool
+    """Whether that has a gradient."""
     causal: bool
     dropout: float
     """Probability that an attention weight is dropped in training."""

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from andrea_exp.bench.agreement import OUTPUT, deviations
 from andrea_exp.kernel.backend import BackendConfig, Use
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -26,6 +27,7 @@ def some_use(**changes: Any) -> Use:
         heads=3,
         vocab=19,
         biased=False,
+        bias_learned=False,
         causal=True,
         dropout=0.0,
         compiled=False,
@@ -33,9 +35,9 @@ def some_use(**changes: Any) -> Use:
     return replace(plain, **changes)
 
 
-def skip_where_it_cannot_run(backend: BackendConfig, dtype: torch.dtype) -> None:
+def skip_where_it_cannot_run(backend: BackendConfig, dtype: torch.dtype, **changes: Any) -> None:
     """Skip with the backend's own reasons."""
-    reasons = backend.reasons(some_use(dtype=dtype))
+    reasons = backend.reasons(some_use(dtype=dtype, **changes))
     if reasons:
         pytest.skip("; ".join(reasons))
 
@@ -52,19 +54,6 @@ def strided(tensor: Tensor) -> Tensor:
     return torch.stack([tensor, torch.full_like(tensor, between)], dim=-1)[..., 0]
 
 
-def results(output: Tensor, inputs: Sequence[Tensor]) -> list[Tensor]:
-    """Output, and the gradient of a fixed weighting of it in every input, as float64."""
-    upstream = noise(*output.shape, seed=99, dtype=output.dtype)
-    gradients = torch.autograd.grad(output, inputs, upstream)
-    return [tensor.detach().double() for tensor in (output, *gradients)]
-
-
-def errors(found: list[Tensor], true: list[Tensor]) -> list[float]:
-    """Largest deviation of each result."""
-    pairs = zip(found, true, strict=True)
-    return [float((one - other).detach().abs().max()) for one, other in pairs]
-
-
 @contextmanager
 def poisoned() -> Generator[None]:
     """Memory that is asked for is full of NaN; where torch has a deterministic way, it takes it."""
@@ -76,18 +65,31 @@ def poisoned() -> Generator[None]:
         torch.use_deterministic_algorithms(False)
 
 
-def assert_as_exact_as_torch(
-    found: list[Tensor], by_torch: list[Tensor], true: list[Tensor], *, unit: float = 1e-12
-) -> None:
-    """err(backend, float64) <= 2 err(torch in the same precision, float64) + unit of the scale.
+def results(output: Tensor, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Output, and the gradient of a fixed weighting of it in every input."""
+    upstream = noise(*output.shape, seed=99, dtype=output.dtype)
+    gradients = torch.autograd.grad(output, inputs, upstream)
+    return [tensor.detach() for tensor in (output, *gradients)]
 
-    Args:
-        found: the backend's results.
-        by_torch: torch's, in the same precision.
-        true: those in float64.
-        unit: of rounding, in which torch may be exact by luck where another order of sums is not.
-    """
-    scale = [float(tensor.abs().max()) for tensor in true]
-    limits = [2 * e + unit * s for e, s in zip(errors(by_torch, true), scale, strict=True)]
-    for index, (error, limit) in enumerate(zip(errors(found, true), limits, strict=True)):
-        assert error <= limit, f"result {index}: {error} exceeds {limit}"
+
+def errors(found: list[Tensor], true: list[Tensor]) -> list[float]:
+    """Largest deviation of each result."""
+    pairs = zip(found, true, strict=True)
+    return [float((one.double() - other.double()).detach().abs().max()) for one, other in pairs]
+
+
+def assert_as_exact_as_torch(
+    found: list[Tensor], by_torch: list[Tensor], true: list[Tensor]
+) -> None:
+    """By the rule of `agreement`: an output and its gradients, torch's in the same precision."""
+    wrong = [
+        str(deviation)
+        for deviation in deviations(_named(found), _named(by_torch), _named(true))
+        if not deviation.allowed
+    ]
+    assert not wrong, "; ".join(wrong)
+
+
+def _named(found: list[Tensor]) -> dict[str, Tensor]:
+    names = [OUTPUT, *(f"gradient {number}" for number in range(1, len(found)))]
+    return dict(zip(names, found, strict=True))

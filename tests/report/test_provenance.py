@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from andrea_exp.report.page import read
 from andrea_exp.report.sections import provenance
 from andrea_exp.report.table import table_of
@@ -35,6 +37,23 @@ def test_every_run_has_its_directory_and_its_recipe(tmp_path: Path) -> None:
     records = read([tmp_path]).records
     assert [row[-1] for row in found] == [run.name for run in runs]
     assert [row[-2] for row in found] == [record.recipe_hash for record in records]
+
+
+@pytest.mark.parametrize(
+    ("attention", "cross_entropy", "told"),
+    [
+        ("torch", "torch", "torch"),
+        ("torch (flash)", "torch", "torch (attention flash)"),
+        ("torch (math)", "triton", "attention torch (math), cross_entropy triton, embedding torch"),
+    ],
+)
+def test_kernels_are_told_in_full_but_without_repeating_a_name(
+    tmp_path: Path, attention: str, cross_entropy: str, told: str
+) -> None:
+    ran = {"embedding": "torch", "attention": attention, "cross_entropy": cross_entropy}
+    change(make_run(tmp_path), "kernel", ran)
+    (row,) = rows(html(tmp_path), key="provenance-table")
+    assert row[provenance.HEADS.index("kernels")] == told
 
 
 def test_runs_of_one_sweep_have_its_one_command_without_places(tmp_path: Path) -> None:

@@ -62,12 +62,17 @@ def _row(run: Run) -> list[Cell]:
 
 
 def _kernels(kernels: dict[str, str] | None) -> str:
-    """The backends that ran; one word if all operations have the same."""
+    """The backends that ran; a name that all operations share is told once."""
     if not kernels:
         return MISSING
+    ran = sorted(kernels.items())
     if len(set(kernels.values())) == 1:
-        return next(iter(kernels.values()))
-    return ", ".join(f"{operation} {backend}" for operation, backend in sorted(kernels.items()))
+        return ran[0][1]
+    split = [(operation, *backend.removesuffix(")").split(" (", 1)) for operation, backend in ran]
+    if len({backend for _, backend, *_ in split}) > 1:
+        return ", ".join(f"{operation} {backend}" for operation, backend in ran)
+    kinds = [f"{operation} {kind}" for operation, _, *rest in split for kind in rest]
+    return f"{split[0][1]} ({', '.join(kinds)})"
 
 
 def _surroundings(runs: Sequence[Run]) -> Markup:

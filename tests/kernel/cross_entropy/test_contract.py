@@ -67,7 +67,6 @@ def test_no_backend_is_less_exact_than_torch(name: str, rows: int, dtype: torch.
         results(compute(*given, wanted), given),
         results(losses(*given, wanted), given),
         results(naive(exact, wanted), exact),
-        unit=torch.finfo(dtype).eps,
     )
 
 
@@ -112,7 +111,6 @@ def test_a_table_may_have_any_number_of_rows(name: str, vocab: int, dtype: torch
         results(compute(*given, wanted), given),
         results(losses(*given, wanted), given),
         results(naive(exact, wanted), exact),
-        unit=torch.finfo(dtype).eps,
     )
 
 
@@ -176,10 +174,9 @@ def test_autocast_halves_the_products_but_neither_losses_nor_gradients(name: str
     assert {each.dtype for each in (found, *gradients)} == {torch.float32}
     assert 0 < (found - compute(*given, targets(63))).abs().max() < 0.1
     assert_as_exact_as_torch(
-        [each.double() for each in (found, *gradients)],
+        [found, *gradients],
         results(by_torch, given),
         results(naive(exact, targets(63)), exact),
-        unit=torch.finfo(torch.bfloat16).eps,
     )
 
 
