@@ -2,7 +2,8 @@
 
 A result, the output or a gradient, may be off from the truth in float64 by twice what the reference
 is off in the same precision, plus one rounding unit of the result's scale. A rounding unit is the
-`eps` of the number format that the reference stores the result in. The scale is the largest
+`eps` of the number format that the reference stores the result in, or that of its products where
+autocast makes them narrower. The scale is the largest
 magnitude of the true result; of one that is zero but for rounding, such as the gradient of a query
 that sees a single key, it is that of the output.
 """
@@ -57,7 +58,11 @@ class Deviation:
 
 
 def deviations(
-    found: Mapping[str, Tensor], reference: Mapping[str, Tensor], true: Mapping[str, Tensor]
+    found: Mapping[str, Tensor],
+    reference: Mapping[str, Tensor],
+    true: Mapping[str, Tensor],
+    *,
+    products: torch.dtype | None = None,
 ) -> list[Deviation]:
     """The rule applied to every result.
 
@@ -65,6 +70,7 @@ def deviations(
         found: of the backend, `output` among them.
         reference: of the reference, of the same inputs in the same precision.
         true: of the reference in float64.
+        products: format that autocast gives them; None without it.
     """
     of_output = _size(true[OUTPUT])
     return [
@@ -72,7 +78,7 @@ def deviations(
             result=name,
             error=_error(found[name], reference[name], true[name]),
             limit=2 * _distance(reference[name], true[name])
-            + torch.finfo(reference[name].dtype).eps * _scale(true[name], of_output=of_output),
+            + _unit(reference[name], products) * _scale(true[name], of_output=of_output),
         )
         for name in true
     ]
@@ -81,6 +87,11 @@ def deviations(
 def _error(found: Tensor, reference: Tensor, true: Tensor) -> float:
     alike = found.shape == true.shape and found.dtype == reference.dtype
     return _distance(found, true) if alike else math.inf
+
+
+def _unit(reference: Tensor, products: torch.dtype | None) -> float:
+    formats = {reference.dtype, products or reference.dtype}
+    return max(torch.finfo(each).eps for each in formats)
 
 
 def _scale(true: Tensor, *, of_output: float) -> float:

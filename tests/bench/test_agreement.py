@@ -37,6 +37,12 @@ def test_the_rounding_unit_is_that_of_what_the_reference_stores():
     assert deviation(half, reference=half).limit == 4 * torch.finfo(torch.bfloat16).eps
 
 
+def test_the_rounding_unit_of_narrower_products_counts():
+    results = [{"output": tensor} for tensor in (TRUE.float(), TRUE.float(), TRUE)]
+    (found,) = deviations(*results, products=torch.bfloat16)
+    assert found.limit == 4 * torch.finfo(torch.bfloat16).eps
+
+
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
 def test_what_is_not_finite_is_wrong(wrong: float):
     found = deviation(torch.tensor([4.0, wrong]))

@@ -79,14 +79,15 @@ def errors(found: list[Tensor], true: list[Tensor]) -> list[float]:
 
 
 def assert_as_exact_as_torch(
-    found: list[Tensor], by_torch: list[Tensor], true: list[Tensor]
+    found: list[Tensor],
+    by_torch: list[Tensor],
+    true: list[Tensor],
+    *,
+    products: torch.dtype | None = None,
 ) -> None:
     """By the rule of `agreement`: an output and its gradients, torch's in the same precision."""
-    wrong = [
-        str(deviation)
-        for deviation in deviations(_named(found), _named(by_torch), _named(true))
-        if not deviation.allowed
-    ]
+    all_of = deviations(_named(found), _named(by_torch), _named(true), products=products)
+    wrong = [str(deviation) for deviation in all_of if not deviation.allowed]
     assert not wrong, "; ".join(wrong)
 
 
