@@ -3,7 +3,8 @@
 An entry is a folder whose name is the hash of all that went into it. It is made in a hidden folder
 beside its place and renamed when it is complete and on the disk, so what stands there is whole. Of
 several processes that want the same one, the first makes it and the others wait. Nothing is ever
-removed but the remains of makers that were killed; the whole folder may be deleted at any time.
+removed but the remains of makers that were killed, and entries that were damaged afterwards; the
+whole folder may be deleted at any time.
 """
 
 import hashlib
@@ -44,13 +45,20 @@ def key_of(*parts: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
 
 
-def kept(kind: str, key: str, make: Callable[[Path], None]) -> Path:
+def kept(
+    kind: str,
+    key: str,
+    make: Callable[[Path], None],
+    *,
+    whole: Callable[[Path], bool] = Path.is_dir,
+) -> Path:
     """The entry with this key.
 
     Args:
         kind: the folder inside the cache folder for entries of one kind.
         key: hash of everything that decides the content.
         make: fills a folder with the content, each file synced; called only if there is no entry.
+        whole: whether an entry can be used; one that cannot is made anew.
 
     Raises:
         Refusal: the cache folder cannot be written, or `make` refuses.
@@ -58,13 +66,14 @@ def kept(kind: str, key: str, make: Callable[[Path], None]) -> Path:
     """
     folder = cache_folder() / kind
     entry = folder / key
-    if entry.is_dir():
+    if whole(entry):
         return entry
     with _writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         _clear(folder)
         with _turn(folder, key):
-            if not entry.is_dir():
+            if not whole(entry):
+                shutil.rmtree(entry, ignore_errors=True)
                 _make(entry, draft=folder / f".{key}{_DRAFT}", make=make)
     return entry
 
