@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pytest
 
@@ -13,7 +13,7 @@ import andrea_exp
 
 ROOT = Path(andrea_exp.__file__).parent.parent
 PACKAGE = ROOT / "andrea_exp"
-CODE = {".py", ".jinja", ".css", ".typed", ".cu"}
+CODE = {".py", ".jinja", ".css", ".typed", ".cu", ".cuh"}
 
 
 def built(folder: Path, *, target: str) -> zipfile.ZipFile:
@@ -38,7 +38,7 @@ def test_the_wheel_holds_every_option_and_every_part_of_the_package(wheel: zipfi
     parts = [path for path in PACKAGE.rglob("*") if path.suffix in CODE]
     expected = options | {path.relative_to(ROOT).as_posix() for path in parts}
     assert {"andrea_exp/conf/config.yaml", "andrea_exp/py.typed"} <= expected
-    assert any(name.endswith(".jinja") for name in expected)
+    assert {".jinja", ".cuh"} <= {PurePath(name).suffix for name in expected}
     held = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert held == expected
 

@@ -1,15 +1,19 @@
 """CUDA C++ that is compiled for a GPU when first launched, and kept in the user's cache folder."""
 
+# cuda-core picks its modules for CUDA 12 or 13 when it is imported, which hides their types.
+# pyright: reportMissingTypeStubs=false, reportAttributeAccessIssue=false
+# pyright: reportUnknownParameterType=false
 import hashlib
 import io
 import threading
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 import torch
 from cuda.bindings import nvrtc
-from cuda.core import Device, Kernel, LaunchConfig, ObjectCode, ProgramOptions, launch
+from cuda.core import Device, Kernel, LaunchConfig, ObjectCode, ProgramOptions, Stream, launch
 from cuda.core import Program as Compilation
 from torch import Tensor
 from typing_extensions import override
@@ -21,24 +25,29 @@ from andrea_exp.kernel.launcher import HEADER, Launcher, checked
 
 _STANDARD: Final = "c++17"
 _CONTRACT: Final = False
-"""Whether a * b + c may become one rounding; if not, kernels compute what their source says."""
-_FILE: Final = "checked.cubin"
+"""Whether a * b + c may be rounded once; as it is not, kernels compute what their source says."""
+_FILE: Final = "cubin"
 _DIGEST_BYTES: Final = hashlib.sha256().digest_size
+
+
+class _Loaded(NamedTuple):
+    kernel: Kernel
+    num_parameters: int
 
 
 @final
 class Program(Launcher):
     """The kernels of one `.cu` file on GPUs.
 
-    A launch goes to the current stream of torch and waits for nothing. A kernel's first launch
+    A launch goes to torch's current stream and waits for nothing. The first launch of a kernel
     compiles and loads it, so it comes before the capture of a CUDA graph.
     """
 
     def __init__(self, source: Path) -> None:
         self._source = source
         self._lock = threading.Lock()
-        self._loaded: dict[str, ObjectCode] = {}
-        self._kernels: dict[tuple[str, str], Kernel] = {}
+        self._code: dict[str, ObjectCode] = {}
+        self._kernels: dict[tuple[str, str], _Loaded] = {}
 
     @override
     def launch(
@@ -50,25 +59,36 @@ class Program(Launcher):
         arguments: Sequence[Tensor | int | float],
     ) -> None:
         device = checked(grid, block, arguments)
+        assert device.type == "cuda", f"tensors on {device}"
         values = [each.data_ptr() if isinstance(each, Tensor) else each for each in arguments]
         with torch.cuda.device(device):
-            Device(device.index).set_current()  # a thread of autograd's may have no context yet
-            found = self._kernel(kernel, architecture_of(device))
-            assert found.num_arguments == len(values), f"{kernel} takes {found.num_arguments}"
-            stream = torch.cuda.current_stream(device)
-            launch(stream, LaunchConfig(grid=grid, block=block), found, *values)
+            Device(device.index).set_current()  # autograd's own threads may have no context yet
+            found = self._load(kernel, device)
+            count = found.num_parameters
+            assert len(values) == count, f"{kernel} takes {count} arguments, not {len(values)}"
+            stream = _stream(torch.cuda.current_stream(device).cuda_stream)
+            launch(stream, LaunchConfig(grid=grid, block=block), found.kernel, *values)
 
-    def _kernel(self, name: str, architecture: str) -> Kernel:
+    def _load(self, kernel: str, device: torch.device) -> _Loaded:
+        """A kernel; code is loaded once for all GPUs of one architecture."""
+        architecture = architecture_of(device)
         with self._lock:
-            if architecture not in self._loaded:
+            if architecture not in self._code:
                 code = cubin(self._source, architecture)
-                self._loaded[architecture] = ObjectCode.from_cubin(code, name=self._source.name)
-            key = (architecture, name)
+                self._code[architecture] = ObjectCode.from_cubin(code, name=self._source.name)
+            key = (architecture, kernel)
             if key not in self._kernels:
-                self._kernels[key] = self._loaded[architecture].get_kernel(name)
+                found = self._code[architecture].get_kernel(kernel)
+                self._kernels[key] = _Loaded(found, found.num_arguments)
             return self._kernels[key]
 
 
+@cache
+def _stream(handle: int) -> Stream:
+    return Stream.from_handle(handle)
+
+
+@cache
 def architecture_of(device: torch.device) -> str:
     """What kernels of a GPU are compiled for."""
     major, minor = torch.cuda.get_device_capability(device)
@@ -89,8 +109,8 @@ def cubin(source: Path, architecture: str) -> bytes:
             file.write_bytes(hashlib.sha256(code).digest() + code)
 
     texts = [path.read_text(encoding="utf-8") for path in (source, HEADER)]
-    version = [str(part) for part in nvrtc.nvrtcVersion()[1:]]
-    key = key_of(*texts, _STANDARD, str(_CONTRACT), *version, architecture)
+    how = (_STANDARD, _CONTRACT, nvrtc.nvrtcVersion(), architecture)
+    key = key_of(source.name, *texts, *map(str, how))
     entry = kept("cuda", key, make, whole=lambda entry: _read(entry) is not None)
     code = _read(entry)
     assert code is not None, f"{entry} was damaged while it was read"
@@ -114,11 +134,9 @@ def compiled(source: Path, architecture: str) -> bytes:
         fma=_CONTRACT,
         include_path=str(HEADER.parent),
     )
-    log = io.StringIO()
+    text, log = source.read_text(encoding="utf-8"), io.StringIO()
     try:
-        code = Compilation(source.read_text(encoding="utf-8"), "c++", options).compile(
-            "cubin", logs=log
-        )
+        code = Compilation(text, "c++", options).compile("cubin", logs=log)
     except Exception as error:
         raise _refusal(source, architecture, str(error)) from error
     warnings = log.getvalue().strip(" \n\0")

@@ -115,6 +115,19 @@ def test_a_maker_that_refuses_leaves_nothing(folder: Path):
     assert visible(folder) == remains(folder) == []
 
 
+def test_an_entry_that_cannot_be_used_is_made_anew(folder: Path):
+    def whole(entry: Path) -> bool:
+        return (entry / "whole").exists()
+
+    entry = kept("things", "key", write("all of it"), whole=whole)
+    (entry / "whole").rename(entry / "half")
+    assert kept("things", "key", never) == entry
+    assert kept("things", "key", write("again"), whole=whole) == entry
+    assert [path.name for path in entry.iterdir()] == ["whole"]
+    assert kept("things", "key", never, whole=whole) == entry
+    assert visible(folder) == ["key"]
+
+
 def test_a_killed_maker_leaves_no_entry_and_the_next_run_clears_up(folder: Path, maker: Maker):
     process = maker()
     assert line(process) == "in the middle"

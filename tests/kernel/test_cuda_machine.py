@@ -1,0 +1,41 @@
+"""Whether CUDA C++ can run on this machine."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from andrea_exp.kernel.cuda_machine import reasons
+from tests.kernel.contract import some_use
+
+CPU, CUDA = torch.device("cpu"), torch.device("cuda")
+
+
+def test_a_run_on_the_cpu_is_told_how_to_ask_for_a_gpu():
+    (reason,) = reasons(some_use(device=CPU))
+    assert reason == "CUDA computes on GPUs, and this run is on cpu (runtime=gpu)"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="for a machine without a CUDA device")
+def test_a_machine_without_a_gpu_is_told_so():
+    assert reasons(some_use(device=CUDA)) == ["torch finds no CUDA GPU"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.complex64])
+def test_a_precision_that_no_kernel_has_is_one_more_reason(dtype: torch.dtype):
+    found = reasons(some_use(device=CPU, dtype=dtype))
+    assert len(found) == 2
+    assert f"not {dtype}" in found[1]
+
+
+def test_without_cuda_core_one_is_told_what_to_install():
+    code = """
+import sys, torch
+sys.modules["cuda"] = None  # as if it were not installed
+from andrea_exp.kernel.cuda_machine import reasons
+from tests.kernel.contract import some_use
+print(reasons(some_use(device=torch.device("cpu")))[0])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "cuda-core is not installed (pip install 'andrea_exp[gpu]')\n"
