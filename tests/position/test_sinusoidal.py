@@ -235,6 +235,21 @@ def test_computed_rows_are_the_stored_ones_and_no_number_is_kept(option: str):
     assert not computed.state_dict()
 
 
+@pytest.mark.parametrize("length", [7, 12])
+@pytest.mark.parametrize("embedding", ["table", "factorized"])
+def test_a_model_scores_the_same_with_computed_rows(embedding: str, length: int):
+    scores: list[Tensor] = []
+    for computed in (False, True):
+        model = options.decoder(
+            options.model(),
+            position=options.position("sinusoidal", computed=computed),
+            embedding=options.small(options.embedding(embedding)),
+            output=options.output("untied"),
+        )
+        scores.append(model(torch.arange(length)[None]))
+    assert torch.equal(*scores)
+
+
 def test_the_table_of_computed_rows_is_that_of_the_trained_length():
     for dtype in (torch.float32, torch.float64):
         computed, stored = build(computed=True).to(dtype), build()

@@ -69,14 +69,15 @@ class CudaKernels:
         gradient = upstream.new_empty(vocab, width)
         if places == 0 or width == 0:
             return gradient.zero_()
-        order, starts = occurrences(ids, vocab=vocab)
+        flat = ids.flatten()
+        order, starts = occurrences(flat, vocab=vocab)
         above, tiles = upstream.contiguous(), places // TILE
         exact = torch.promote_types(upstream.dtype, torch.float32)
         sums = upstream.new_empty(tiles, width, dtype=exact)
         if tiles:
             self._launch(
                 "sum_tiles",
-                [sums, ids.contiguous(), above, order, tiles, width],
+                [sums, flat, above, order, tiles, width],
                 like=gradient,
                 rows=tiles,
             )

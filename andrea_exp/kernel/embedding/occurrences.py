@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 class Occurrences(NamedTuple):
-    """Places 0..n-1 of a batch, flattened, grouped by the id that stands there."""
+    """Places 0..n-1 of a flattened batch, grouped by the id that stands there."""
 
     order: Int64[Tensor, " n"]
     """The places by id, and in order within an id."""
@@ -16,7 +16,7 @@ class Occurrences(NamedTuple):
     """Those of id v are order[starts[v] : starts[v + 1]]."""
 
 
-def occurrences(ids: Int64[Tensor, "B T"], *, vocab: int) -> Occurrences:
+def occurrences(ids: Int64[Tensor, " n"], *, vocab: int) -> Occurrences:
     """Group the places of ids 0..vocab-1 by a stable sort."""
     # On a GPU the sort takes one pass per byte or so of what it sorts by.
     narrow = next(
@@ -24,6 +24,6 @@ def occurrences(ids: Int64[Tensor, "B T"], *, vocab: int) -> Occurrences:
         for dtype in (torch.int16, torch.int32, torch.int64)
         if vocab <= torch.iinfo(dtype).max
     )
-    by_id, order = ids.flatten().to(narrow).sort(stable=True)
+    by_id, order = ids.to(narrow).sort(stable=True)
     firsts = torch.arange(vocab + 1, dtype=narrow, device=ids.device)
     return Occurrences(order=order, starts=torch.searchsorted(by_id, firsts))

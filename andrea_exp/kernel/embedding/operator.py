@@ -73,11 +73,18 @@ def operator(name: str, *, gather: Gather, table_gradient: TableGradient) -> Emb
         return table_gradient(ids, upstream, vocab=vocab, multiplier=multiplier)
 
     @forward.register_fake
-    def _(ids: Tensor, table: Tensor, *_: Any, **__: Any) -> Tensor:
+    def _(
+        ids: Tensor,
+        table: Tensor,
+        *_: Any,
+        base: float,  # noqa: ARG001
+        amplitude: float,  # noqa: ARG001
+        multiplier: float,  # noqa: ARG001
+    ) -> Tensor:
         return table.new_empty(*ids.shape, table.shape[1])
 
     @backward.register_fake
-    def _(_: Tensor, upstream: Tensor, *, vocab: int, **__: Any) -> Tensor:
+    def _(ids: Tensor, upstream: Tensor, *, vocab: int, multiplier: float) -> Tensor:  # noqa: ARG001
         return upstream.new_empty(vocab, upstream.shape[2])
 
     def remember(ctx: Any, *, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:  # noqa: ARG001 - torch names them

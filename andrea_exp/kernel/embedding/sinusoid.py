@@ -23,6 +23,11 @@ class Sinusoid:
     base: float
     multiplier: float
 
+    def __post_init__(self) -> None:
+        """Sine and cosine come in pairs."""
+        if self.width % 2:
+            raise ValueError(f"rows of sine and cosine need an even width, got {self.width}")
+
     @property
     def shape(self) -> torch.Size:
         """(T, D)."""

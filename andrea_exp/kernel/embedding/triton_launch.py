@@ -93,7 +93,8 @@ def table_gradient(
         return gradient.zero_()
     block = gradient_block(width=width, dtype=upstream.dtype)
     parts, per_program = -(-width // block.features), rows_per_program(vocab=vocab, places=places)
-    order, starts = occurrences(ids, vocab=vocab)
+    flat = ids.flatten()
+    order, starts = occurrences(flat, vocab=vocab)
     above = upstream.contiguous()
     exact = torch.promote_types(upstream.dtype, torch.float32)
     sums = upstream.new_empty(places // TILE, width, dtype=exact)
@@ -101,7 +102,7 @@ def table_gradient(
     if len(sums):
         _launch(
             kernels.tile_sums_kernel,
-            (sums, ids.contiguous(), above, order, width),
+            (sums, flat, above, order, width),
             grid=(len(sums), parts),
             constants=constants,
             warps=block.warps,
