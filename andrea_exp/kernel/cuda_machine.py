@@ -19,12 +19,21 @@ def reasons(use: Use) -> list[str]:
     elif not torch.cuda.is_available():
         found.append("torch finds no CUDA GPU")
     else:
-        major, minor = torch.cuda.get_device_capability(use.device)
-        if (major, minor) < _OLDEST:
-            found.append(f"this GPU has compute capability {major}.{minor}, below 8.0")
+        found += _of_gpu(torch.cuda.get_device_capability(use.device))
     if use.dtype not in _DTYPES:
         found.append(f"its kernels know float32, bfloat16 and float64, not {use.dtype}")
     return found
+
+
+def _of_gpu(capability: tuple[int, int]) -> list[str]:
+    if capability < _OLDEST:
+        return [f"this GPU has compute capability {capability[0]}.{capability[1]}, below 8.0"]
+    if not _installed():
+        return []
+    # cuda-core need not be installed where another backend is chosen.
+    from andrea_exp.kernel.cuda_program import misfits, newest_cuda  # noqa: PLC0415
+
+    return misfits(capability=capability, newest_cuda=newest_cuda())
 
 
 def _installed() -> bool:

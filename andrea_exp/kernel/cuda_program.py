@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, final
 
 import torch
-from cuda.bindings import nvrtc
+from cuda.bindings import driver, nvrtc
 from cuda.core import Device, Kernel, LaunchConfig, ObjectCode, ProgramOptions, Stream, launch
 from cuda.core import Program as Compilation
 from torch import Tensor
@@ -86,6 +86,36 @@ class Program(Launcher):
 @cache
 def _stream(handle: int) -> Stream:
     return Stream.from_handle(handle)
+
+
+def misfits(*, capability: tuple[int, int], newest_cuda: int) -> list[str]:
+    """Why a GPU cannot run what the compiler here makes, by their versions; empty if it can.
+
+    Args:
+        capability: compute capability of the GPU.
+        newest_cuda: the newest CUDA that its driver knows, 13000 for 13.0.
+    """
+    found: list[str] = []
+    _, major, minor = nvrtc.nvrtcVersion()
+    _, known = nvrtc.nvrtcGetSupportedArchs()
+    if 10 * capability[0] + capability[1] not in known:
+        found.append(
+            f"NVIDIA's compiler {major}.{minor} knows no compute capability "
+            f"{capability[0]}.{capability[1]} (pip install --upgrade 'cuda-core[cu13]')"
+        )
+    if newest_cuda // 1000 < major:
+        found.append(
+            f"the GPU's driver knows CUDA up to {newest_cuda // 1000}.{newest_cuda % 1000 // 10}, "
+            f"and what the compiler makes is for CUDA {major} (install a newer driver)"
+        )
+    return found
+
+
+def newest_cuda() -> int:
+    """What the driver of this machine's GPUs knows, 13000 for CUDA 13.0."""
+    error, version = driver.cuDriverGetVersion()
+    assert error == driver.CUresult.CUDA_SUCCESS, error
+    return version
 
 
 @cache

@@ -11,7 +11,7 @@ import andrea_exp
 from andrea_exp.component import Refusal
 from andrea_exp.data.cache import VARIABLE
 from andrea_exp.kernel import cuda_machine, cuda_program
-from andrea_exp.kernel.cuda_program import Program, compiled, cubin
+from andrea_exp.kernel.cuda_program import Program, compiled, cubin, misfits
 from tests.kernel.contract import some_use
 
 PACKAGE = Path(andrea_exp.__file__).parent
@@ -113,6 +113,17 @@ def test_errors_and_warnings_are_refused_in_the_compilers_words(
 def test_an_architecture_that_the_compiler_does_not_know_is_named(source: Path):
     with pytest.raises(Refusal, match=r"(?s)does not compile for sm_999:.*gpu-architecture"):
         compiled(source, "sm_999")
+
+
+def test_a_gpu_that_the_compiler_does_not_know_is_told_so():
+    assert misfits(capability=(9, 0), newest_cuda=13000) == []
+    (reason,) = misfits(capability=(99, 9), newest_cuda=99000)
+    assert "knows no compute capability 99.9" in reason
+
+
+def test_a_driver_that_is_too_old_for_the_compiler_is_told_so():
+    (reason,) = misfits(capability=(9, 0), newest_cuda=11080)
+    assert "driver knows CUDA up to 11.8, and what the compiler makes is for CUDA" in reason
 
 
 def test_tensors_in_the_memory_of_the_cpu_are_no_tensors_for_a_gpu(source: Path):

@@ -1,7 +1,7 @@
 // The threads of one CUDA block as fibers in one thread of the CPU.
 //
-// A fiber runs until it waits for others or ends, so no two ever run at once. Whose turn it is can be
-// chosen: a kernel that lacks a barrier then gives different results in different orders.
+// A fiber runs until it waits for others or ends, so no two ever run at once. Whose turn it is can
+// be chosen: a kernel that lacks a barrier then gives different results in different orders.
 #pragma once
 
 #include <setjmp.h>

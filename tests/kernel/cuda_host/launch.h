@@ -97,8 +97,11 @@ inline void run_grid(Order order, unsigned seed) {
     poison_shared_memory();
     run_block(threads, shuffle, [](unsigned thread) { threadIdx = {thread, 0, 0}; });
     if (block.error.empty()) continue;
-    block.error += " (block " + std::to_string(blockIdx.x) + " " + std::to_string(blockIdx.y) + " " +
-                   std::to_string(blockIdx.z) + ", thread " + std::to_string(block.current) + ")";
+    block.error += " (block";
+    for (unsigned part : {blockIdx.x, blockIdx.y, blockIdx.z}) {
+      block.error += " " + std::to_string(part);
+    }
+    block.error += ", thread " + std::to_string(block.current) + ")";
     discard_fibers();  // they have not come to their ends
     return;
   }
@@ -106,10 +109,10 @@ inline void run_grid(Order order, unsigned seed) {
 
 }  // namespace cuda_host
 
-// Runs one kernel on a grid. Returns what went wrong, or an empty text; it stands until the next call.
-extern "C" __attribute__((visibility("default"))) const char* launch(const char* name, const unsigned* grid, unsigned threads,
-                              const cuda_host::Argument* arguments, size_t count,
-                              cuda_host::Order order, unsigned seed) {
+// Runs one kernel on a grid. Returns what went wrong, or an empty text, until the next call.
+extern "C" __attribute__((visibility("default"))) const char* launch(
+    const char* name, const unsigned* grid, unsigned threads, const cuda_host::Argument* arguments,
+    size_t count, cuda_host::Order order, unsigned seed) {
   using namespace cuda_host;
   block.error.clear();
   auto found = kernels.find(name);

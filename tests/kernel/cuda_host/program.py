@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from enum import IntEnum
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -22,11 +23,13 @@ _HERE: Final = Path(__file__).parent
 _FLAGS: Final = [
     *("-x", "c++", "-std=c++20", "-O2", "-g1", "-fPIC", "-fvisibility=hidden"),
     *("-ffp-contract=off", "-U_FORTIFY_SOURCE"),
-    *("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-unused-variable"),
+    *("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas"),
     *("-fsanitize=bounds,alignment", "-fno-sanitize-recover=all", f"-I{HEADER.parent}"),
 ]
 _CANARIES: Final = 4096
-"""Elements before and after each tensor."""
+"""Elements, at least, before and after each tensor."""
+_ALIGNMENT_BYTES: Final = 64
+"""Of whole tensors; views begin anywhere."""
 
 
 class KernelFault(Exception):  # noqa: N818 - what a kernel did, not what went wrong here
@@ -101,10 +104,14 @@ class _Guarded:
     """Copies of tensors between canaries; one for all that begin at one place in memory."""
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
-        distinct = {tensor.data_ptr(): tensor for tensor in tensors}
+        # Of several, the longest comes last and stays.
+        distinct = {each.data_ptr(): each for each in sorted(tensors, key=lambda each: each.nbytes)}
+        ordered = sorted(distinct.items(), key=lambda item: item[0])
+        for (address, tensor), (following, _) in pairwise(ordered):
+            assert address + tensor.nbytes <= following, "tensors overlap"
         self._copies = {
             address: _Copy(tensor, number=number)
-            for number, (address, tensor) in enumerate(distinct.items())
+            for number, (address, tensor) in enumerate(ordered)
         }
 
     def address(self, tensor: Tensor) -> int:
@@ -118,7 +125,8 @@ class _Guarded:
 class _Copy:
     """Elements of a tensor between canaries, all of them integers of the elements' size.
 
-    As floats, canaries are signalling NaN: even a sum into one changes it.
+    As floats, canaries are signalling NaN: even a sum into one changes it. The elements lie as far
+    past a multiple of _ALIGNMENT_BYTES as in the tensor.
     """
 
     def __init__(self, tensor: Tensor, *, number: int) -> None:
@@ -128,12 +136,16 @@ class _Copy:
             self._canary -= round(0.5 / torch.finfo(tensor.dtype).eps)
         width = tensor.element_size()
         dtype = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[width]
-        self._elements = torch.full((tensor.numel() + 2 * _CANARIES,), self._canary, dtype=dtype)
-        self.address = self._elements.data_ptr() + _CANARIES * width
+        count = tensor.numel() + 2 * _CANARIES + _ALIGNMENT_BYTES // width
+        self._all = torch.full((count,), self._canary, dtype=dtype)
+        past = (tensor.data_ptr() - self._all.data_ptr()) % _ALIGNMENT_BYTES
+        self._first = _CANARIES + past // width
+        self.address = self._all.data_ptr() + self._first * width
         ctypes.memmove(self.address, tensor.data_ptr(), tensor.nbytes)
 
     def copy_back(self, kernel: str) -> None:
-        before, after = self._elements[:_CANARIES], self._elements[-_CANARIES:]
+        before = self._all[: self._first]
+        after = self._all[self._first + self._tensor.numel() :]
         for side, canaries in (("before", before), ("after", after)):
             if (canaries != self._canary).any():
                 shape = tuple(self._tensor.shape)
@@ -167,7 +179,9 @@ def _build(source: Path, folder: Path) -> None:
     expanded = _compiler(*_FLAGS, "-E", "-P", "-", text=text)
     pattern = r'extern "C"\s+__attribute__\(\(noinline\)\)\s+void\s+(\w+)\s*\('
     for name in re.findall(pattern, expanded):
-        text += f'static bool entered_{name} = cuda_host::enter("{name}", {name});\n'
+        text += (
+            f'[[maybe_unused]] static bool entered_{name} = cuda_host::enter("{name}", {name});\n'
+        )
     compiled, linked = str(folder / "kernels.o"), str(folder / "kernels.so")
     _compiler(*_FLAGS, "-c", "-o", compiled, "-", text=text)
     _compiler("-shared", "-o", linked, compiled)

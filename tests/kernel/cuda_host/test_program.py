@@ -94,8 +94,10 @@ def test_tensors_are_read_and_written_in_their_own_precision(dtype: torch.dtype)
 
 def test_a_tensor_may_be_given_twice():
     numbers = torch.ones(64)
-    run("scale_f32", numbers, numbers, 64, 3.0)
+    run("scale_f32", numbers, numbers[:10], 64, 3.0)
     assert (numbers == 3).all()
+    with pytest.raises(AssertionError, match="tensors overlap"):
+        run("scale_f32", numbers, numbers[1:], 63, 3.0)
 
 
 def test_a_product_and_a_sum_are_two_roundings_unless_the_source_says_one():
@@ -165,8 +167,10 @@ def test_a_crooked_address_is_an_error():
     numbers = torch.ones(64)
     run("read_four", numbers, 4)
     assert numbers[0] == 4
-    with pytest.raises(KernelFault, match=r"kernels\.cu:\d+: an address is not a multiple"):
-        run("read_four", numbers, 3)
+    for view, place in ((numbers, 3), (numbers[1:], 0)):
+        with pytest.raises(KernelFault, match=r"kernels\.cu:\d+: an address is not a multiple"):
+            run("read_four", view, place)
+    run("read_four", numbers[1:], 3)
 
 
 def test_shared_memory_starts_as_nan_in_every_block():
