@@ -69,7 +69,7 @@ class CudaKernels:
         gradient = upstream.new_empty(vocab, width)
         if places == 0 or width == 0:
             return gradient.zero_()
-        flat = ids.flatten()
+        flat = ids.contiguous().flatten()
         order, starts = occurrences(flat, vocab=vocab)
         above, tiles = upstream.contiguous(), places // TILE
         exact = torch.promote_types(upstream.dtype, torch.float32)

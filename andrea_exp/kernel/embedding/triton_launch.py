@@ -93,7 +93,7 @@ def table_gradient(
         return gradient.zero_()
     block = gradient_block(width=width, dtype=upstream.dtype)
     parts, per_program = -(-width // block.features), rows_per_program(vocab=vocab, places=places)
-    flat = ids.flatten()
+    flat = ids.contiguous().flatten()
     order, starts = occurrences(flat, vocab=vocab)
     above = upstream.contiguous()
     exact = torch.promote_types(upstream.dtype, torch.float32)
