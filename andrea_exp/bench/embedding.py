@@ -8,8 +8,9 @@ from torch import Tensor
 from typing_extensions import override
 
 from andrea_exp.bench.example import Example, Kernel, Load, noise, size_bytes
-from andrea_exp.bench.task import Task, halved
+from andrea_exp.bench.task import Task
 from andrea_exp.kernel.backend import Use
+from andrea_exp.kernel.embedding.sinusoid import Sinusoid
 from andrea_exp.seeding import torch_generator
 
 
@@ -43,14 +44,15 @@ class EmbeddingTask(Task):
         upstream = noise((*shape, asked.token_width), draw, device=use.device)
         given = {"token rows": table.requires_grad_()}
         rows = asked.position.rows(asked.first(use.length)) if asked.rows_added else None
-        if rows is not None:
+        computed = rows if isinstance(rows, Sinusoid) else None
+        if isinstance(rows, Tensor):
             given["position rows"] = rows.detach().clone().requires_grad_(rows.requires_grad)
 
         def call(kernel: Kernel, inputs: Mapping[str, Tensor]) -> Tensor:
             return kernel(
                 ids,
                 inputs["token rows"],
-                inputs.get("position rows"),
+                inputs.get("position rows", computed),
                 multiplier=asked.multiplier,
             )
 
@@ -58,9 +60,9 @@ class EmbeddingTask(Task):
             given=given,
             call=call,
             upstream=upstream,
-            autocast=halved(use),
+            autocast=False,  # it has no products
             forward_load=Load(
-                size_bytes(ids, upstream, rows)
+                size_bytes(ids, upstream, given.get("position rows"))
                 + len(drawn.unique()) * asked.token_width * table.element_size(),
                 flops=None,
             ),

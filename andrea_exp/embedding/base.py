@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from andrea_exp.component import OptionConfig, above
 from andrea_exp.kernel.embedding.base import EmbeddingOp
+from andrea_exp.kernel.embedding.sinusoid import Sinusoid
 from andrea_exp.shapes import Sizes
 
 
@@ -35,7 +36,7 @@ class Embedding(nn.Module, ABC):
     @override
     @abstractmethod
     def forward(
-        self, ids: Int64[Tensor, "B T"], rows: Float[Tensor, "T D"] | None
+        self, ids: Int64[Tensor, "B T"], rows: Float[Tensor, "T D"] | Sinusoid | None
     ) -> Float[Tensor, "B T D"]:
         """Token vectors plus position rows.
 
@@ -66,7 +67,7 @@ class Embedding(nn.Module, ABC):
         """Draw the parameters from this generator alone."""
 
 
-def check_inputs(ids: Tensor, rows: Tensor | None, *, width: int) -> None:
+def check_inputs(ids: Tensor, rows: Tensor | Sinusoid | None, *, width: int) -> None:
     """Refuse what cannot be a batch of token ids, or rows that would not be one for each place.
 
     Raises:

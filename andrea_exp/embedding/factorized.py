@@ -12,6 +12,7 @@ from typing_extensions import override
 from andrea_exp.component import at_least
 from andrea_exp.embedding.base import Embedding, EmbeddingConfig, check_inputs
 from andrea_exp.kernel.embedding.base import EmbeddingOp
+from andrea_exp.kernel.embedding.sinusoid import Sinusoid, written
 from andrea_exp.shapes import Sizes
 
 
@@ -53,13 +54,13 @@ class Factorized(Embedding):
 
     @override
     def forward(
-        self, ids: Int64[Tensor, "B T"], rows: Float[Tensor, "T D"] | None
+        self, ids: Int64[Tensor, "B T"], rows: Float[Tensor, "T D"] | Sinusoid | None
     ) -> Float[Tensor, "B T D"]:
         check_inputs(ids, rows, width=len(self.projection))
         narrow = self._kernel(ids, self.weight, None, multiplier=1.0)
         # Autocast halves the product; the residual stream starts in full precision in every arm.
         vectors = F.linear(narrow, self.projection).to(narrow.dtype)
-        return vectors if rows is None else vectors + rows
+        return vectors if rows is None else vectors + written(rows, dtype=vectors.dtype)
 
     @override
     def scale(self) -> float:

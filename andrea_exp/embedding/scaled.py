@@ -11,6 +11,7 @@ from typing_extensions import override
 from andrea_exp.component import above
 from andrea_exp.embedding.base import Embedding, EmbeddingConfig, check_inputs
 from andrea_exp.kernel.embedding.base import EmbeddingOp
+from andrea_exp.kernel.embedding.sinusoid import Sinusoid
 from andrea_exp.shapes import Sizes
 
 
@@ -44,7 +45,7 @@ class Scaled(Embedding):
 
     @override
     def forward(
-        self, ids: Int64[Tensor, "B T"], rows: Float[Tensor, "T D"] | None
+        self, ids: Int64[Tensor, "B T"], rows: Float[Tensor, "T D"] | Sinusoid | None
     ) -> Float[Tensor, "B T D"]:
         check_inputs(ids, rows, width=self.weight.shape[1])
         return self._kernel(ids, self.weight, rows, multiplier=self._multiplier)

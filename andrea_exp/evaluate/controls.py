@@ -7,7 +7,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from andrea_exp.evaluate.panel import Panel, panel
-from andrea_exp.position.sinusoidal import sinusoid
+from andrea_exp.kernel.embedding.sinusoid import sinusoid
 from andrea_exp.seeding import torch_generator
 
 BASE = 10_000.0

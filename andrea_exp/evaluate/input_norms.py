@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float64, Int64
+from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
+from andrea_exp.kernel.embedding.sinusoid import written
 from andrea_exp.model.decoder import Decoder
 from andrea_exp.position.base import Positions
 
@@ -42,9 +43,13 @@ def input_norms(model: Decoder) -> InputNorms:
     table = model.embedding.token_rows()
     rows = model.position.rows(Positions.first(model.sizes.context, device=table.device))
     return InputNorms(
-        tokens=model.embedding.entering(table).norm(dim=1).double().cpu(),
-        positions=None if rows is None else rows.norm(dim=1).double().cpu(),
+        tokens=_norms(model.embedding.entering(table)),
+        positions=None if rows is None else _norms(written(rows, dtype=table.dtype)),
     )
+
+
+def _norms(rows: Float[Tensor, "M D"]) -> Float64[Tensor, " M"]:
+    return rows.norm(dim=1).double().cpu()
 
 
 def input_scale(norms: InputNorms, *, times: Int64[Tensor, " V"]) -> InputScale:

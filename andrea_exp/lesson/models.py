@@ -18,6 +18,7 @@ from andrea_exp.config.door import open_door
 from andrea_exp.data.grammar import GrammarConfig
 from andrea_exp.data.grammar_words import ENGLISH
 from andrea_exp.embedding.normed import Normed
+from andrea_exp.kernel.embedding.sinusoid import written
 from andrea_exp.lesson import parts
 from andrea_exp.lesson.claim import Found, Value, told
 from andrea_exp.lesson.runs import direction, has_data, is_tied
@@ -138,7 +139,8 @@ def norm_ratio(model: Decoder) -> float:
         tokens = model.embedding(torch.arange(model.sizes.used_vocab)[None], None)[0]
     rows = model.position.rows(parts.first(model.sizes.context))
     assert rows is not None
-    return float(rows.norm(dim=1).mean() / tokens.norm(dim=1).mean())
+    places = written(rows, dtype=tokens.dtype)
+    return float(places.norm(dim=1).mean() / tokens.norm(dim=1).mean())
 
 
 def _windows(models: Rebuilt) -> Tensor:

@@ -63,7 +63,7 @@ def in_attention() -> Found:
     for option in ("rope", "alibi", "none"):
         scheme = parts.scheme(option, rows=9, width=64)
         rows = scheme.rows(parts.first(9))
-        yield equal(f"{option}: rows added", "none" if rows is None else len(rows), "none")
+        yield equal(f"{option}: rows added", "none" if rows is None else rows.shape[0], "none")
     yield from _turned(parts.scheme("rope", rows=9, width=64))
     yield from _biased(parts.scheme("alibi", rows=9, width=64, heads=8))
     for option in ("rope", "alibi", "none"):

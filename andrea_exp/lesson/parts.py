@@ -12,6 +12,7 @@ from andrea_exp.assemble import Run
 from andrea_exp.config.catalogue import owners
 from andrea_exp.config.run import RunConfig
 from andrea_exp.evaluate.ledger import Ledger, ledger
+from andrea_exp.kernel.embedding.sinusoid import written
 from andrea_exp.model.config import ModelConfig
 from andrea_exp.position.base import Position, Positions
 from andrea_exp.seeding import torch_generator
@@ -96,7 +97,7 @@ def scheme(
 
 
 def rows_of(position: Position, count: int) -> Tensor:
-    """The first `count` rows that a scheme adds, (T, D).
+    """The first `count` rows that a scheme adds, (T, D); in float64 where it computes them.
 
     Raises:
         TypeError: it adds none.
@@ -104,7 +105,7 @@ def rows_of(position: Position, count: int) -> Tensor:
     rows = position.rows(first(count))
     if rows is None:
         raise TypeError(f"{type(position).__name__} adds no rows")
-    return rows.detach()
+    return written(rows, dtype=torch.float64).detach()
 
 
 def first(count: int) -> Positions:

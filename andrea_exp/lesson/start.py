@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from andrea_exp.assemble import Run
+from andrea_exp.kernel.embedding.sinusoid import written
 from andrea_exp.lesson import parts
 from andrea_exp.lesson.claim import Found, Question, Value, equal, near
 from andrea_exp.lesson.models import weight_of_positions
@@ -77,7 +78,8 @@ def _ratio(run: Run, *, position: str) -> float:
     tokens = model.embedding(torch.arange(800)[None], None)[0]
     rows = model.position.rows(parts.first(64))
     assert rows is not None
-    return float(rows.norm(dim=1).mean() / tokens.norm(dim=1).mean())
+    places = written(rows, dtype=tokens.dtype)
+    return float(places.norm(dim=1).mean() / tokens.norm(dim=1).mean())
 
 
 def shared_start() -> Found:

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 from andrea_exp.component import OptionConfig
+from andrea_exp.kernel.embedding.sinusoid import Sinusoid
 from andrea_exp.position.beyond import Beyond
 from andrea_exp.shapes import Sizes, check_size
 
@@ -58,8 +59,8 @@ class Position(nn.Module, ABC):
     @abstractmethod
     def rows(
         self, positions: Positions, beyond: Beyond | None = None
-    ) -> Float[Tensor, "T D"] | None:
-        """Rows that are added to the token vectors, or None.
+    ) -> Float[Tensor, "T D"] | Sinusoid | None:
+        """Rows that are added to the token vectors, or None; `written` gives them as a tensor.
 
         `beyond` replaces the declared policy past the trained length; it concerns schemes with
         trained rows only.

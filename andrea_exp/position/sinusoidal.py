@@ -9,6 +9,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from andrea_exp.component import above
+from andrea_exp.kernel.embedding.sinusoid import Sinusoid
 from andrea_exp.position.base import Position, PositionConfig, Positions
 from andrea_exp.position.beyond import Beyond
 from andrea_exp.shapes import Sizes, check_size
@@ -23,6 +24,8 @@ class SinusoidalConfig(PositionConfig):
     """Wavelengths run from 2 pi to almost 2 pi times this; dimensionless."""
     multiplier: float | None = field(metadata=above(0))
     """Factor on the rows; null: what gives them the initial scale of the token vectors."""
+    computed: bool
+    """True: no row is stored, each step computes those that it adds; false: T rows are stored."""
 
     @override
     def build(self, *, sizes: Sizes, token_scale: float) -> "Sinusoidal":
@@ -34,25 +37,24 @@ class SinusoidalConfig(PositionConfig):
         matched = token_scale * 2**0.5  # a raw row has the root mean square 1/sqrt(2)
         multiplier = matched if self.multiplier is None else self.multiplier
         return Sinusoidal(
-            rows=sizes.context, width=sizes.d_model, base=self.base, multiplier=multiplier
+            rows=sizes.context,
+            width=sizes.d_model,
+            base=self.base,
+            multiplier=multiplier,
+            computed=self.computed,
         )
-
-
-def sinusoid(index: Int64[Tensor, " T"], *, width: int, base: float) -> Float[Tensor, "T D"]:
-    """Rows sin(p / base^(2k/D)), cos(same) for pair k, interleaved, in float64.
-
-    Low pairs turn fast (the first has wavelength 2 pi), high pairs slowly.
-    """
-    pair = torch.arange(0, width, 2, dtype=torch.float64, device=index.device)
-    angle = index.double()[:, None] * base ** (-pair / width)
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
 
 
 @final
 class Sinusoidal(Position):
-    """T rows in a buffer that no checkpoint holds; later rows are computed by the same formula."""
+    """T rows in a buffer that no checkpoint holds; later rows are computed by the same formula.
 
-    def __init__(self, *, rows: int, width: int, base: float, multiplier: float) -> None:
+    If all are `computed`, the buffer has no row; it still says which device and dtype they are for.
+    """
+
+    def __init__(
+        self, *, rows: int, width: int, base: float, multiplier: float, computed: bool
+    ) -> None:
         super().__init__()
         check_size(rows, name="rows")
         check_size(width, name="width")
@@ -60,17 +62,21 @@ class Sinusoidal(Position):
             raise ValueError(
                 f"width must be even, since sine and cosine come in pairs; got {width}"
             )
+        self._rows = rows
         self._width = width
         self._base = base
         self._multiplier = multiplier
         self._buffer: Tensor
-        self.register_buffer("_buffer", torch.empty(rows, width), persistent=False)
+        stored = torch.empty(0 if computed else rows, width)
+        self.register_buffer("_buffer", stored, persistent=False)
 
     @override
-    def rows(self, positions: Positions, beyond: Beyond | None = None) -> Float[Tensor, "T D"]:
+    def rows(
+        self, positions: Positions, beyond: Beyond | None = None
+    ) -> Float[Tensor, "T D"] | Sinusoid:
         if positions.length <= len(self._buffer):
             return self._buffer[positions.index]
-        return self._formula(positions.index).to(self._buffer)
+        return self._formula(positions.index)
 
     @override
     def turn(
@@ -84,7 +90,7 @@ class Sinusoidal(Position):
 
     @override
     def table(self) -> Float[Tensor, "M D"]:
-        return self._buffer
+        return self._buffer if len(self._buffer) else self._first_rows()
 
     @override
     def trained_length(self) -> None:
@@ -101,8 +107,13 @@ class Sinusoidal(Position):
 
     @override
     def initialise(self, generator: torch.Generator) -> None:
-        index = torch.arange(len(self._buffer), device=self._buffer.device)
-        self._buffer.copy_(self._formula(index))
+        self._buffer.copy_(self._first_rows()[: len(self._buffer)])
 
-    def _formula(self, index: Int64[Tensor, " T"]) -> Float[Tensor, "T D"]:
-        return self._multiplier * sinusoid(index, width=self._width, base=self._base)
+    def _first_rows(self) -> Float[Tensor, "M D"]:
+        index = torch.arange(self._rows, device=self._buffer.device)
+        return self._formula(index).write(self._buffer.dtype)
+
+    def _formula(self, index: Int64[Tensor, " T"]) -> Sinusoid:
+        return Sinusoid(
+            index=index, width=self._width, base=self._base, multiplier=self._multiplier
+        )

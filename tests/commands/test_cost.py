@@ -76,6 +76,8 @@ def test_tying_moves_the_output_into_the_shared_table(capsys: Said) -> None:
     assert (tied["output"], tied["tied_shared"]) == (0, 8_449 * 768)
     fixed = counted("system=andrea_120m position=sinusoidal", capsys)
     assert (fixed["position"], fixed["buffers"]) == (0, 1_024 * 768)
+    computed = counted("system=andrea_120m position=sinusoidal position.computed=true", capsys)
+    assert computed == fixed | {"buffers": 0}
 
 
 def test_padding_is_shown(capsys: Said) -> None:

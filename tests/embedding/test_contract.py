@@ -8,6 +8,7 @@ from jaxtyping import config as shape_checks
 from torch import Tensor
 
 from andrea_exp.embedding.base import Embedding
+from andrea_exp.kernel.embedding.sinusoid import Sinusoid
 from andrea_exp.position.base import Positions
 from andrea_exp.seeding import torch_generator
 from andrea_exp.shapes import Sizes
@@ -59,6 +60,15 @@ def test_position_rows_are_added_to_every_sequence_bit_for_bit(option: str):
     assert not torch.equal(module(some_ids(), rows.flip(0)), module(some_ids(), None) + rows)
 
 
+@every_option
+def test_rows_that_are_computed_are_added_like_the_same_rows_written(option: str):
+    module = build(option, sizes=sizes())
+    rows = Sinusoid(index=torch.tensor([5, 0, 2, 900]), width=WIDTH, base=50.0, multiplier=0.5)
+    vectors = module(some_ids(), rows.write(torch.float32))
+    assert torch.equal(module(some_ids(), rows), vectors)
+    assert not torch.equal(module(some_ids(), dataclasses.replace(rows, base=51.0)), vectors)
+
+
 @adding
 def test_rows_enter_the_sum_as_they_are_added(option: str):
     module = build(option, sizes=sizes())
@@ -91,7 +101,7 @@ def test_a_matched_sinusoid_is_as_long_as_a_token_vector(option: str):
     scheme = options.position("sinusoidal").build(sizes=shared, token_scale=module.scale())
     scheme.initialise(torch.Generator())
     rows = scheme.rows(Positions.first(7, device=torch.device("cpu")))
-    assert rows is not None
+    assert isinstance(rows, Tensor)
     torch.testing.assert_close(rows.norm(dim=1), torch.full((7,), 6.0) * module.scale())
 
 

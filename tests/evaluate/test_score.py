@@ -98,7 +98,7 @@ def rows_by_formula(policy: Beyond, model: Decoder, length: int, *, broken: bool
 
     if policy is Beyond.fresh:
         rows = model.position.rows(Positions.first(length, device=table.device), Beyond.fresh)
-        assert rows is not None
+        assert isinstance(rows, Tensor)
         return torch.cat([rows[:T], rows[T:].roll(off, dims=0)]).detach()
     return torch.stack([row(position) for position in range(length)])
 

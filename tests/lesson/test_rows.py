@@ -9,9 +9,9 @@ from torch import Tensor
 
 from andrea_exp.evaluate.controls import controls
 from andrea_exp.evaluate.panel import panel
+from andrea_exp.kernel.embedding.sinusoid import sinusoid
 from andrea_exp.position.base import Position, Positions
 from andrea_exp.position.learned import Learned
-from andrea_exp.position.sinusoidal import sinusoid
 from andrea_exp.seeding import torch_generator
 from andrea_exp.shapes import Sizes
 from tests import options

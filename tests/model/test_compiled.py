@@ -10,20 +10,24 @@ from tests import options
 
 # A process of its own: the shape checks of the test run would be compiled too.
 PROGRAM = """
-import sys, torch
+import dataclasses, sys, torch
 from tests import options
 
 ids = torch.arange(14).view(2, 7)
 for option in sys.argv[1:]:
-    model = options.decoder(
-        options.model(),
-        position=options.position(option),
-        embedding=options.embedding("table"),
-        output=options.output("tied"),
-    )
-    torch.compiler.reset()
-    compiled = torch.compile(model.losses, backend="eager", fullgraph=True)
-    torch.testing.assert_close(compiled(ids, ids), model.losses(ids, ids))
+    schemes = [options.position(option)]
+    if hasattr(schemes[0], "computed"):
+        schemes.append(dataclasses.replace(schemes[0], computed=True))
+    for scheme in schemes:
+        model = options.decoder(
+            options.model(),
+            position=scheme,
+            embedding=options.embedding("table"),
+            output=options.output("tied"),
+        )
+        torch.compiler.reset()
+        compiled = torch.compile(model.losses, backend="eager", fullgraph=True)
+        torch.testing.assert_close(compiled(ids, ids), model.losses(ids, ids))
     print(option)
 """
 

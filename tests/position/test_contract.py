@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from andrea_exp.kernel.embedding.sinusoid import written
 from andrea_exp.model.decoder import Decoder
 from andrea_exp.position.base import Positions, refusal
 from andrea_exp.position.beyond import Beyond
@@ -61,8 +62,9 @@ def test_shapes_and_dtypes_are_kept(option: str, dtype: torch.dtype):
     scheme = build(option).to(dtype).position
     rows = scheme.rows(first(4))
     if rows is not None:
-        assert (rows.shape, rows.dtype) == ((4, WIDTH), dtype)
-        assert rows.isfinite().all()
+        added = written(rows, dtype=dtype)
+        assert (added.shape, added.dtype) == (rows.shape, dtype) == ((4, WIDTH), dtype)
+        assert added.isfinite().all()
     vectors = torch.randn(2, HEADS, 4, WIDTH // HEADS).to(dtype)
     turned = scheme.turn(vectors, first(4))
     assert (turned.shape, turned.dtype, turned.device) == (vectors.shape, dtype, vectors.device)

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from andrea_exp.embedding.base import EmbeddingConfig
+from andrea_exp.kernel.embedding.sinusoid import Sinusoid, sinusoid, written
 from andrea_exp.position.base import Position, Positions
-from andrea_exp.position.sinusoidal import Sinusoidal, sinusoid
+from andrea_exp.position.sinusoidal import Sinusoidal
 from andrea_exp.shapes import Sizes
 from tests import options
 
@@ -83,18 +84,28 @@ def error(formula: Formula, width: int, base: float) -> float:
 
 
 def build(
-    *, option: str = "sinusoidal", scale: float = 0.25, rows: int = 9, width: int = 8
+    *,
+    option: str = "sinusoidal",
+    scale: float = 0.25,
+    rows: int = 9,
+    width: int = 8,
+    computed: bool = False,
 ) -> Position:
     sizes = Sizes(vocab=5, used_vocab=5, context=rows, d_model=width, num_heads=2, num_layers=1)
-    scheme = options.position(option).build(sizes=sizes, token_scale=scale)
+    config = options.position(option, computed=computed)
+    scheme = config.build(sizes=sizes, token_scale=scale)
     scheme.initialise(torch.Generator())
     return scheme
 
 
 def rows_of(scheme: Position, count: int) -> Tensor:
-    rows = scheme.rows(Positions(index=torch.arange(count), length=count))
+    return written_rows(scheme, Positions(index=torch.arange(count), length=count))
+
+
+def written_rows(scheme: Position, positions: Positions) -> Tensor:
+    rows = scheme.rows(positions)
     assert rows is not None
-    return rows
+    return written(rows, dtype=torch.float32)
 
 
 def cosines(table: Tensor, lag: int) -> Tensor:
@@ -209,6 +220,49 @@ def test_position_rows_over_token_rows_at_width_768(
 
 def test_rows_past_the_buffer_come_from_the_same_formula():
     assert torch.equal(rows_of(build(rows=9), 9), rows_of(build(rows=4), 9))
+
+
+@pytest.mark.parametrize("option", ["sinusoidal", "sinusoidal_raw"])
+def test_computed_rows_are_the_stored_ones_and_no_number_is_kept(option: str):
+    stored, computed = build(option=option), build(option=option, computed=True)
+    here = Positions(index=torch.tensor([8, 0, 3]), length=9)
+    rows = computed.rows(here)
+    assert isinstance(rows, Sinusoid)
+    assert rows.shape == (3, 8)
+    assert torch.equal(rows.write(torch.float32), written_rows(stored, here))
+    assert torch.equal(rows_of(computed, 20), rows_of(stored, 20))
+    assert sum(buffer.numel() for buffer in computed.buffers()) == 0
+    assert not computed.state_dict()
+
+
+@pytest.mark.parametrize("length", [7, 12])
+@pytest.mark.parametrize("embedding", ["table", "factorized"])
+def test_a_model_scores_the_same_with_computed_rows(embedding: str, length: int):
+    scores: list[Tensor] = []
+    for computed in (False, True):
+        model = options.decoder(
+            options.model(),
+            position=options.position("sinusoidal", computed=computed),
+            embedding=options.small(options.embedding(embedding)),
+            output=options.output("untied"),
+        )
+        scores.append(model(torch.arange(length)[None]))
+    assert torch.equal(*scores)
+
+
+def test_the_table_of_computed_rows_is_that_of_the_trained_length():
+    for dtype in (torch.float32, torch.float64):
+        computed, stored = build(computed=True).to(dtype), build()
+        table, kept = computed.table(), stored.table()
+        assert table is not None
+        assert kept is not None
+        assert table.dtype == dtype
+        assert torch.equal(table.float(), kept)
+
+
+def test_rows_that_are_written_are_given_back_as_they_are():
+    rows = torch.randn(2, 4)
+    assert written(rows, dtype=torch.float64) is rows
 
 
 def test_the_table_is_neither_trained_nor_saved():

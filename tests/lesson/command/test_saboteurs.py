@@ -7,6 +7,7 @@ import torch
 from jaxtyping import config as shape_checks
 from torch import Tensor
 
+from andrea_exp.kernel.embedding import sinusoid
 from andrea_exp.kernel.embedding import torch as embedding_kernel
 from andrea_exp.lesson.claim import Verdict
 from andrea_exp.lesson.claims import claims
@@ -24,22 +25,22 @@ Patch = pytest.MonkeyPatch
 
 
 def sine_and_cosine_swapped(patch: Patch) -> None:
-    true = sinusoidal.sinusoid
+    true = sinusoid.sinusoid
 
     def swapped(index: Tensor, *, width: int, base: float) -> Tensor:
         rows = true(index, width=width, base=base)
         return rows.unflatten(1, (-1, 2)).flip(2).flatten(1)
 
-    patch.setattr(sinusoidal, "sinusoid", swapped)
+    patch.setattr(sinusoid, "sinusoid", swapped)
 
 
 def wavelengths_of_another_base(patch: Patch) -> None:
-    true = sinusoidal.sinusoid
+    true = sinusoid.sinusoid
 
     def shorter(index: Tensor, *, width: int, base: float) -> Tensor:
         return true(index, width=width, base=base / 2)
 
-    patch.setattr(sinusoidal, "sinusoid", shorter)
+    patch.setattr(sinusoid, "sinusoid", shorter)
 
 
 def a_learned_row_too_many(patch: Patch) -> None:
@@ -64,7 +65,11 @@ def a_table_that_refuses_nothing(patch: Patch) -> None:
 def raw_rows_whatever_the_scale(patch: Patch) -> None:
     def build(self: sinusoidal.SinusoidalConfig, *, sizes: Sizes, **_: object) -> object:
         return sinusoidal.Sinusoidal(
-            rows=sizes.context, width=sizes.d_model, base=self.base, multiplier=1.0
+            rows=sizes.context,
+            width=sizes.d_model,
+            base=self.base,
+            multiplier=1.0,
+            computed=self.computed,
         )
 
     patch.setattr(sinusoidal.SinusoidalConfig, "build", build)
@@ -105,7 +110,7 @@ def ids_that_are_not_checked(patch: Patch) -> None:
     def check(_: Tensor, **__: object) -> None:
         return
 
-    patch.setattr(embedding_kernel, "_check_range", check)
+    patch.setattr(embedding_kernel, "check_range", check)
 
 
 def an_output_drawn_twice_as_wide(patch: Patch) -> None:
