@@ -5,9 +5,9 @@
 // more. Threads next to each other own parts next to each other.
 #include "numbers.cuh"
 
-constexpr int kSequences = 4;      // of a batch, that share what is added to their vectors
-constexpr int kTile = 32;          // occurrences of one id that are summed beforehand
-constexpr int kInFlight = 4;       // rows that are on their way from memory at a time
+constexpr int kSequences = 4;  // of a batch, that share what is added to their vectors
+constexpr int kTile = 32;      // occurrences of one id that are summed beforehand
+constexpr int kInFlight = 4;   // rows that are on their way from memory at a time
 constexpr double kTurn = 6.283185307179586;
 
 // Numbers as they lie in memory. Its alignment lets them be loaded and stored at once.
@@ -58,7 +58,14 @@ template <int count> __device__ Place own_place(long long width) {
   return {thread / parts, thread % parts * count};
 }
 
-// What is added to the vectors of place t: nothing, ...
+// Adds a row to the vectors of one place in all sequences.
+template <typename Number, int count>
+__device__ void add_to_all(Part<Number, count>* vectors, const Part<Number, count>& row) {
+#pragma unroll
+  for (int s = 0; s < kSequences; ++s) vectors[s].add(row);
+}
+
+// What is added to them: nothing, ...
 template <typename Stored> struct NoRows {
   template <int count>
   __device__ void add_to(Part<computed<Stored>, count>*, const Place&, long long) const {}
@@ -71,9 +78,7 @@ template <typename Stored> struct WrittenRows {
   template <int count>
   __device__ void add_to(Part<computed<Stored>, count>* vectors, const Place& place,
                          long long width) const {
-    const auto row = load<count>(rows + place.row * width + place.e);
-#pragma unroll
-    for (int s = 0; s < kSequences; ++s) vectors[s].add(row);
+    add_to_all(vectors, load<count>(rows + place.row * width + place.e));
   }
 };
 
@@ -95,8 +100,7 @@ template <typename Stored> struct ComputedRows {
 #pragma unroll
     for (int i = 0; i < count; ++i) row.number[i] = feature(position, place.e + i, width);
     row.multiply(amplitude);
-#pragma unroll
-    for (int s = 0; s < kSequences; ++s) vectors[s].add(row);
+    add_to_all(vectors, row);
   }
 
   // The sine of position * base^(-2k/width), k = e / 2, or for odd e its cosine. The angle is
@@ -105,7 +109,7 @@ template <typename Stored> struct ComputedRows {
   __device__ computed<Stored> feature(double position, long long e, long long width) const {
     const double even = e - e % 2;
     double turns = position * exp2(-log2_base * even / width) / kTurn;
-    turns += e % 2 / 4.0;                                      // cos a = sin (a + 1/4 turn)
+    turns += e % 2 / 4.0;  // cos a = sin (a + 1/4 turn)
     turns -= rint(turns);
     if (fabs(turns) > 0.25) turns = copysign(0.5, turns) - turns;  // has the same sine
     return sine(static_cast<computed<Stored>>(turns * kTurn));
