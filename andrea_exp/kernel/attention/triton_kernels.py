@@ -63,7 +63,7 @@ def forward_kernel(
     divisor = tl.where(blind, 1.0, total)
     _store_rows(output, batch, head, queries, length, mixed / divisor[:, None], WIDTH, PADDED)
     logarithm = tl.where(blind, float("inf"), largest + tl.log2(divisor))
-    tl.store(_scalars(lse, batch, head, queries), logarithm, mask=queries < length)
+    tl.store(_starts(lse, batch, head, queries), logarithm, mask=queries < length)
 
 
 @triton.jit
@@ -84,7 +84,7 @@ def delta_kernel(
     exact: tl.constexpr = delta[0].dtype.element_ty
     o = _load_rows(output, batch, head, queries, length, WIDTH, PADDED).to(exact)
     u = _load_rows(upstream, batch, head, queries, length, WIDTH, PADDED).to(exact)
-    tl.store(_scalars(delta, batch, head, queries), tl.sum(o * u, 1), mask=queries < length)
+    tl.store(_starts(delta, batch, head, queries), tl.sum(o * u, 1), mask=queries < length)
 
 
 @triton.jit
@@ -110,7 +110,7 @@ def query_gradient_kernel(
     queries = first + tl.arange(0, BLOCK)
     q = _load_rows(query, batch, head, queries, length, WIDTH, PADDED)
     u = _load_rows(upstream, batch, head, queries, length, WIDTH, PADDED)
-    logarithm, d = _load_scalars(lse, delta, batch, head, queries, length)
+    logarithm, d = _load_lse_and_d(lse, delta, batch, head, queries, length)
     summed = tl.zeros([BLOCK, PADDED], lse[0].dtype.element_ty)
     end = tl.minimum(first + BLOCK, length) if CAUSAL else length
     for start in range(0, end, BLOCK):
@@ -155,7 +155,7 @@ def key_value_gradient_kernel(
         queries = start + tl.arange(0, BLOCK)
         q = _load_rows(query, batch, head, queries, length, WIDTH, PADDED)
         u = _load_rows(upstream, batch, head, queries, length, WIDTH, PADDED)
-        logarithm, d = _load_scalars(lse, delta, batch, head, queries, length)
+        logarithm, d = _load_lse_and_d(lse, delta, batch, head, queries, length)
         scores = _scores(q, k, bias, head, queries, keys, length, WIDTH, CAUSAL)
         weights = tl.exp2(scores - logarithm[:, None])
         of_value = _product(tl.trans(weights), u, of_value)
@@ -195,7 +195,7 @@ def bias_gradient_kernel(
         k = _load_rows(key, batch, head, keys, length, WIDTH, PADDED)
         v = _load_rows(value, batch, head, keys, length, WIDTH, PADDED)
         u = _load_rows(upstream, batch, head, queries, length, WIDTH, PADDED)
-        logarithm, d = _load_scalars(lse, delta, batch, head, queries, length)
+        logarithm, d = _load_lse_and_d(lse, delta, batch, head, queries, length)
         scores = _scores(q, k, bias, head, queries, keys, length, WIDTH, CAUSAL)
         summed += _slopes(tl.exp2(scores - logarithm[:, None]), u, v, d)
     inside = (queries < length)[:, None] & (keys < length)[None, :]
@@ -253,25 +253,26 @@ def _store_rows(
 
 
 @triton.jit
-def _load_scalars(lse, delta, batch, head, queries, length):
+def _load_lse_and_d(lse, delta, batch, head, queries, length):
     """`lse` and D of a block; past the last query they make every weight 2^(score - inf), zero."""
     inside = queries < length
-    logarithm = tl.load(_scalars(lse, batch, head, queries), mask=inside, other=float("inf"))
-    d = tl.load(_scalars(delta, batch, head, queries), mask=inside, other=0.0)
+    logarithm = tl.load(_starts(lse, batch, head, queries), mask=inside, other=float("inf"))
+    d = tl.load(_starts(delta, batch, head, queries), mask=inside, other=0.0)
     return logarithm, d
 
 
-# Where things lie. Offsets are 64 bits wide: a large batch has more than 2^31 numbers.
+# Where things lie. Offsets have 64 bits: a large batch has more numbers than 31 bits can count.
 
 
 @triton.jit
 def _rows(tensor, batch, head, positions, PADDED: tl.constexpr):
     features = tl.arange(0, PADDED).to(tl.int64) * tensor[4]
-    return _scalars(tensor, batch, head, positions)[:, None] + features[None, :]
+    return _starts(tensor, batch, head, positions)[:, None] + features[None, :]
 
 
 @triton.jit
-def _scalars(tensor, batch, head, positions):
+def _starts(tensor, batch, head, positions):
+    """Where the vector, or the number, of each position begins."""
     start = tensor[0] + tl.cast(batch, tl.int64) * tensor[1] + tl.cast(head, tl.int64) * tensor[2]
     return start + positions.to(tl.int64) * tensor[3]
 

@@ -88,10 +88,20 @@ class BlindConfig(AttentionKernelConfig):
 
     @override
     def build(self) -> AttentionOp:
-        def attend_without(*vectors: Tensor, bias: Tensor, causal: bool, dropout: float) -> Tensor:
-            return attend(*vectors, bias=0 * bias, causal=causal, dropout=dropout)
+        return attend_blindly
 
-        return attend_without
+
+def attend_blindly(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    bias: Tensor | None,
+    causal: bool,
+    dropout: float,
+) -> Tensor:
+    assert bias is not None
+    return attend(query, key, value, bias=0 * bias, causal=causal, dropout=dropout)
 
 
 TORCH = options.typed(AttentionKernelConfig, options.values("kernel/attention", "torch"))
