@@ -14,6 +14,7 @@ from andrea_exp.component import Refusal
 from andrea_exp.config.grid import combinations
 from andrea_exp.config.request import request
 from andrea_exp.kernel.backend import Use
+from andrea_exp.kernel.embedding.sinusoid import Sinusoid
 from andrea_exp.report.format import quantity
 from andrea_exp.seeding import torch_generator
 from andrea_exp.train.runtime import compile_reasons, reasons
@@ -97,7 +98,7 @@ class _Seen:
         self.multiplier = 1.0
 
     def __call__(
-        self, ids: Tensor, table: Tensor, rows: Tensor | None, *, multiplier: float
+        self, ids: Tensor, table: Tensor, rows: Tensor | Sinusoid | None, *, multiplier: float
     ) -> Tensor:
         self.width, self.rows_added, self.multiplier = table.shape[1], rows is not None, multiplier
         return table.new_zeros(*ids.shape, self.width)
