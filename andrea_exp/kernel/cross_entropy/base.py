@@ -21,7 +21,11 @@ class CrossEntropyOp(Protocol):
         weight: Float[Tensor, "V E"],
         targets: Int64[Tensor, " R"],
     ) -> Float[Tensor, " R"]:
-        """Loss of each of R targets in nats, in float32 or, for float64 features, in float64."""
+        """Loss of each of R targets in nats, in float32 or, for float64 features, in float64.
+
+        Raises:
+            ValueError: a target lies outside 0..V-1. A GPU stops at an assertion of its own.
+        """
         ...
 
 

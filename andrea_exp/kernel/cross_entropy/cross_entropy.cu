@@ -1,8 +1,8 @@
 // The rows of `cross_entropy`: one block per row of logits, of any length.
 #include "numbers.cuh"
 
-// The sum of exp(x) over some logits x, as total * exp(peak). Exact sums over thousands of logits
-// are beside the point; what counts is that the same ones are always added in the same order.
+// The sum of exp(x) over some logits x, as total * exp(peak). All sums are taken in an order that
+// depends on the row's length and address alone, so that two runs give the same bits.
 template <typename Real> struct Sum {
   Real peak;
   Real total;

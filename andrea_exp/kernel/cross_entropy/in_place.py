@@ -55,7 +55,6 @@ class InPlaceConfig(CrossEntropyKernelConfig):
             weight: Float[Tensor, "V E"],
             targets: Int64[Tensor, " R"],
         ) -> Float[Tensor, " R"]:
-            check_range(targets, vocab=len(weight))
             total, width = features.shape
             rows = self.rows or chunk_rows(rows=total, vocab=len(weight), width=width)
             return of_logits(F.linear(features, weight), targets, rows=rows)
@@ -73,6 +72,7 @@ def _operator() -> _OfLogits:
 
     @torch.library.custom_op(_NAME, mutates_args=())
     def forward(logits: Tensor, targets: Tensor, *, rows: int) -> Tensor:
+        check_range(targets, vocab=logits.shape[1])
         parts = zip(logits.split(rows), targets.split(rows), strict=True)
         return torch.cat([ROWS.losses(*part) for part in parts])
 

@@ -1,8 +1,13 @@
 """Which targets there are: the ids of the rows that are scored."""
 
+from typing import Final
+
 import torch
 from jaxtyping import Int64
 from torch import Tensor
+
+NO_ID: Final = torch.iinfo(torch.int64).min
+"""For torch's `ignore_index`, whose own default, -100, has a loss of 0 in silence."""
 
 
 def check_range(targets: Int64[Tensor, " R"], *, vocab: int) -> None:

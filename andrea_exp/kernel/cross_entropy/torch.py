@@ -1,7 +1,7 @@
 """`cross_entropy` in plain torch, with the logits materialised: the reference."""
 
 from dataclasses import dataclass
-from typing import Final, final
+from typing import final
 
 import torch
 import torch.nn.functional as F
@@ -11,10 +11,7 @@ from typing_extensions import override
 
 from andrea_exp.kernel.backend import Use
 from andrea_exp.kernel.cross_entropy.base import CrossEntropyKernelConfig, CrossEntropyOp
-from andrea_exp.kernel.cross_entropy.targets import check_range
-
-_IGNORED: Final = torch.iinfo(torch.int64).min
-"""No id that occurs, since torch gives its own default, -100, a loss of 0 in silence."""
+from andrea_exp.kernel.cross_entropy.targets import NO_ID, check_range
 
 
 @final
@@ -44,4 +41,4 @@ def losses(
     check_range(targets, vocab=len(weight))
     logits = F.linear(features, weight)
     exact = torch.promote_types(logits.dtype, torch.float32)
-    return F.cross_entropy(logits.to(exact), targets, reduction="none", ignore_index=_IGNORED)
+    return F.cross_entropy(logits.to(exact), targets, reduction="none", ignore_index=NO_ID)

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from andrea_exp.kernel.backend import Use
 from andrea_exp.kernel.cross_entropy.base import CrossEntropyKernelConfig, CrossEntropyOp
-from andrea_exp.kernel.cross_entropy.targets import check_range
+from andrea_exp.kernel.cross_entropy.targets import NO_ID, check_range
 
 
 @final
@@ -48,5 +48,10 @@ def losses(
     """Loss of each target in nats."""
     check_range(targets, vocab=len(weight))
     return F.linear_cross_entropy(
-        features, weight, targets, reduction="none", options=torch.nn.LinearCrossEntropyOptions()
+        features,
+        weight,
+        targets,
+        reduction="none",
+        ignore_index=NO_ID,
+        options=torch.nn.LinearCrossEntropyOptions(),
     )

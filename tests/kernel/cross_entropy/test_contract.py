@@ -88,6 +88,17 @@ def test_a_wrong_target_sum_or_reduction_is_noticed(name: str, saboteur: str):
 
 
 @every_backend
+def test_gradients_for_the_next_row_s_upstream_are_noticed(name: str):
+    given, wanted = inputs(5), targets(5)
+    _, *found = results(operation(name, torch.float64)(*given, wanted), given)
+    upstream = noise(5, seed=99)
+    right = torch.autograd.grad(naive(given, wanted), given, upstream)
+    wrong = torch.autograd.grad(naive(given, wanted), given, upstream.roll(1))
+    assert max(errors(found, list(right))) < 1e-11
+    assert min(errors(found, list(wrong))) > 1e-3
+
+
+@every_backend
 def test_gradients_are_those_of_finite_differences(name: str):
     compute, wanted = operation(name, torch.float64), targets(3) % 5
     features = noise(3, 4, seed=2).requires_grad_()
@@ -130,6 +141,16 @@ def test_a_target_outside_the_table_is_refused_with_the_range(name: str, wrong: 
     wanted[3] = wrong
     with pytest.raises(ValueError, match=rf"target {wrong} is outside 0\.\.18"):
         operation(name, torch.float32)(*given, wanted)
+
+
+@every_backend
+@pytest.mark.skipif(DEVICE.type != "cpu", reason="a GPU that stops at an assertion is lost")
+def test_a_compiled_step_gives_a_wrong_target_no_loss_either(name: str):
+    given, wrong = inputs(5, dtype=torch.float32), torch.full((5,), -100)
+    compute = operation(name, torch.float32)
+    compiled = torch.compile(compute, fullgraph=True, backend="aot_eager")
+    with pytest.raises((ValueError, IndexError, RuntimeError), match="-100"):
+        compiled(*given, wrong)
 
 
 @every_backend
