@@ -177,7 +177,7 @@ def test_every_kernel_compiles_for_a_gpu(
     capability: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
-    made = compiled(capability, 20, "float32", "bfloat16")
+    made = compiled(capability, 8, "float32", "bfloat16")
     assert Counter(name for name, _ in made) == {
         "forward_kernel": 4,
         "delta_kernel": 4,
@@ -189,9 +189,6 @@ def test_every_kernel_compiles_for_a_gpu(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("dtype", "width"), [("bfloat16", 128), ("float64", 64)])
-def test_large_blocks_fit_into_shared_memory(
-    dtype: str, width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_largest_blocks_fit_into_shared_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
-    assert 0 < max(shared for _, shared in compiled(80, width, dtype)) <= MOST[80]
+    assert 0 < max(shared for _, shared in compiled(80, 128, "bfloat16")) <= MOST[80]
