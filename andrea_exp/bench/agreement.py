@@ -1,10 +1,10 @@
 """When a backend counts as correct: the one rule, for this command and for tests.
 
 A result, the output or a gradient, may be off from the truth in float64 by twice what the reference
-is off in the same precision, plus one rounding unit of the result's scale. A rounding unit is the
-`eps` of the number format that the reference stores the result in. The scale is the largest
-magnitude of the true result; of one that is zero but for rounding, such as the gradient of a query
-that sees a single key, it is that of the output.
+is off in the same precision, plus one rounding unit of the result's scale: the reference may be
+exact by luck where another order of sums is not. The scale is the largest magnitude of the true
+result. Of a result that is zero but for rounding, such as the gradient of a query that sees a
+single key, it is the norm of the output, since sums of that size cancel there.
 """
 
 import math
@@ -19,7 +19,7 @@ from typing_extensions import override
 OUTPUT: Final = "output"
 """Name of the result that is no gradient."""
 _ZERO: Final = 1e-8
-"""Of the output's scale: below it a true result is zero, and float64 has rounded."""
+"""Of the output's norm: below it a true result is zero, and float64 has rounded."""
 
 
 @dataclass(kw_only=True, frozen=True)
@@ -57,7 +57,11 @@ class Deviation:
 
 
 def deviations(
-    found: Mapping[str, Tensor], reference: Mapping[str, Tensor], true: Mapping[str, Tensor]
+    found: Mapping[str, Tensor],
+    reference: Mapping[str, Tensor],
+    true: Mapping[str, Tensor],
+    *,
+    precision: torch.dtype,
 ) -> list[Deviation]:
     """The rule applied to every result.
 
@@ -65,14 +69,14 @@ def deviations(
         found: of the backend, `output` among them.
         reference: of the reference, of the same inputs in the same precision.
         true: of the reference in float64.
+        precision: of the computation; its `eps` is the rounding unit.
     """
-    of_output = _size(true[OUTPUT])
+    unit, norm = torch.finfo(precision).eps, float(true[OUTPUT].norm())
     return [
         Deviation(
             result=name,
             error=_error(found[name], reference[name], true[name]),
-            limit=2 * _distance(reference[name], true[name])
-            + torch.finfo(reference[name].dtype).eps * _scale(true[name], of_output=of_output),
+            limit=2 * _distance(reference[name], true[name]) + unit * _scale(true[name], norm=norm),
         )
         for name in true
     ]
@@ -83,9 +87,9 @@ def _error(found: Tensor, reference: Tensor, true: Tensor) -> float:
     return _distance(found, true) if alike else math.inf
 
 
-def _scale(true: Tensor, *, of_output: float) -> float:
+def _scale(true: Tensor, *, norm: float) -> float:
     own = _size(true)
-    return own if own > _ZERO * of_output else of_output
+    return own if own > _ZERO * norm else norm
 
 
 def _distance(one: Tensor, other: Tensor) -> float:

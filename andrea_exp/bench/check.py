@@ -34,7 +34,12 @@ class Truth:
         """Every result of a backend beside it, and the inputs that the backend has changed."""
         given = self._example.given
         before = {name: tensor.detach().clone() for name, tensor in given.items()}
-        found = deviations(self._example.results(kernel), self._reference, self._true)
+        found = deviations(
+            self._example.results(kernel),
+            self._reference,
+            self._true,
+            precision=self._example.precision,
+        )
         return [Checked(each, self.use) for each in found + _changed(self._example, before)]
 
 

@@ -12,9 +12,11 @@ EPS = torch.finfo(torch.float32).eps
 TRUE = torch.tensor([4.0, -1.0], dtype=torch.float64)
 
 
-def deviation(found: Tensor, *, reference: Tensor | None = None) -> Deviation:
+def deviation(
+    found: Tensor, *, reference: Tensor | None = None, precision: torch.dtype = torch.float32
+) -> Deviation:
     near = TRUE.float() if reference is None else reference
-    (only,) = deviations({"output": found}, {"output": near}, {"output": TRUE})
+    (only,) = deviations({"output": found}, {"output": near}, {"output": TRUE}, precision=precision)
     return only
 
 
@@ -32,9 +34,9 @@ def test_twice_the_error_of_the_reference_is_allowed_beside_it():
     assert not deviation((TRUE - 0.51).float(), reference=reference).allowed
 
 
-def test_the_rounding_unit_is_that_of_what_the_reference_stores():
-    half = TRUE.bfloat16()
-    assert deviation(half, reference=half).limit == 4 * torch.finfo(torch.bfloat16).eps
+def test_the_rounding_unit_is_that_of_the_precision():
+    found = deviation(TRUE.float(), precision=torch.bfloat16)
+    assert found.limit == 4 * torch.finfo(torch.bfloat16).eps
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
@@ -51,17 +53,21 @@ def test_another_type_or_shape_is_wrong(other: Tensor):
     assert not deviation(other).allowed
 
 
-def test_a_gradient_that_is_zero_but_for_rounding_has_the_scale_of_the_output():
-    zero, noise = torch.zeros(2), torch.full((2,), 3 * EPS)
-    true = {"output": TRUE, "gradient of keys": torch.full((2,), 1e-17, dtype=torch.float64)}
-    near = {"output": TRUE.float(), "gradient of keys": zero}
-    _, found = deviations({"output": TRUE.float(), "gradient of keys": noise}, near, true)
-    assert found.allowed
-    assert found.limit == pytest.approx(4 * EPS)
-    small = {**true, "gradient of keys": torch.full((2,), 1e-3, dtype=torch.float64)}
-    near = {**near, "gradient of keys": torch.full((2,), 1e-3)}
-    _, found = deviations(near, near, small)
-    assert found.limit < 1e-3 * 4 * EPS
+def gradient(found: float, *, true: float) -> Deviation:
+    """Of a gradient whose reference is exact, beside an output that is right."""
+    name = "gradient of keys"
+    exact = {"output": TRUE, name: torch.full((2,), true, dtype=torch.float64)}
+    near = {key: tensor.float() for key, tensor in exact.items()}
+    given = {**near, name: torch.full((2,), found)}
+    return deviations(given, near, exact, precision=torch.float32)[1]
+
+
+def test_a_gradient_that_is_zero_but_for_rounding_has_the_norm_of_the_output_as_scale():
+    norm = 17**0.5
+    assert gradient(4 * EPS, true=1e-17).limit == pytest.approx(norm * EPS)
+    assert gradient(4 * EPS, true=1e-17).allowed
+    assert not gradient(5 * EPS, true=1e-17).allowed
+    assert gradient(1e-3, true=1e-3).limit < 1.1e-3 * EPS
 
 
 def test_a_sentence_has_both_numbers():
