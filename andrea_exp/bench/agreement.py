@@ -2,9 +2,12 @@
 
 A result, the output or a gradient, may be off from the truth in float64 by twice what the reference
 is off in the same precision, plus one rounding unit of the result's scale: the reference may be
-exact by luck where another order of sums is not. The scale is the largest magnitude of the true
-result. Of a result that is zero but for rounding, such as the gradient of a query that sees a
-single key, it is the norm of the output, since sums of that size cancel there.
+exact by luck where another order of sums is not. Of few numbers that is often so; what it is off
+elsewhere, in units of the scale, counts if it is more.
+
+The scale is the largest magnitude of the true result. Of a result that is zero but for rounding,
+such as the gradient of a query that sees a single key, it is the norm of the output, since sums of
+that size cancel there.
 """
 
 import math
@@ -62,6 +65,7 @@ def deviations(
     true: Mapping[str, Tensor],
     *,
     precision: torch.dtype,
+    elsewhere: Mapping[str, float],
 ) -> list[Deviation]:
     """The rule applied to every result.
 
@@ -70,16 +74,25 @@ def deviations(
         reference: of the reference, of the same inputs in the same precision.
         true: of the reference in float64.
         precision: of the computation; its `eps` is the rounding unit.
+        elsewhere: what the reference is off on other inputs, as `shares` tells it; may be empty.
     """
-    unit, norm = torch.finfo(precision).eps, float(true[OUTPUT].norm())
+    unit, scales, own = torch.finfo(precision).eps, _scales(true), shares(reference, true)
     return [
         Deviation(
             result=name,
             error=_error(found[name], reference[name], true[name]),
-            limit=2 * _distance(reference[name], true[name]) + unit * _scale(true[name], norm=norm),
+            limit=(2 * max(own[name], elsewhere.get(name, 0.0)) + unit) * scales[name],
         )
         for name in true
     ]
+
+
+def shares(reference: Mapping[str, Tensor], true: Mapping[str, Tensor]) -> dict[str, float]:
+    """What each result of the reference is off, in units of its scale."""
+    return {
+        name: _distance(reference[name], true[name]) / scale if scale else 0.0
+        for name, scale in _scales(true).items()
+    }
 
 
 def _error(found: Tensor, reference: Tensor, true: Tensor) -> float:
@@ -87,9 +100,10 @@ def _error(found: Tensor, reference: Tensor, true: Tensor) -> float:
     return _distance(found, true) if alike else math.inf
 
 
-def _scale(true: Tensor, *, norm: float) -> float:
-    own = _size(true)
-    return own if own > _ZERO * norm else norm
+def _scales(true: Mapping[str, Tensor]) -> dict[str, float]:
+    norm = float(true[OUTPUT].norm())
+    sizes = {name: _size(tensor) for name, tensor in true.items()}
+    return {name: size if size > _ZERO * norm else norm for name, size in sizes.items()}
 
 
 def _distance(one: Tensor, other: Tensor) -> float:

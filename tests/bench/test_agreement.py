@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from andrea_exp.bench.agreement import Deviation, deviations
+from andrea_exp.bench.agreement import Deviation, deviations, shares
 
 EPS = torch.finfo(torch.float32).eps
 TRUE = torch.tensor([4.0, -1.0], dtype=torch.float64)
@@ -16,7 +16,9 @@ def deviation(
     found: Tensor, *, reference: Tensor | None = None, precision: torch.dtype = torch.float32
 ) -> Deviation:
     near = TRUE.float() if reference is None else reference
-    (only,) = deviations({"output": found}, {"output": near}, {"output": TRUE}, precision=precision)
+    (only,) = deviations(
+        {"output": found}, {"output": near}, {"output": TRUE}, precision=precision, elsewhere={}
+    )
     return only
 
 
@@ -53,13 +55,24 @@ def test_another_type_or_shape_is_wrong(other: Tensor):
     assert not deviation(other).allowed
 
 
+def test_what_the_reference_is_off_elsewhere_counts_if_it_is_more():
+    near = {"output": TRUE.float()}
+    elsewhere = shares({"output": TRUE.float() + 0.5}, {"output": TRUE})
+    assert elsewhere == {"output": 0.5 / 4}
+    half = {"output": 2 * TRUE}
+    (found,) = deviations(near, near, half, precision=torch.float32, elsewhere={"output": 0.75})
+    assert found.limit == pytest.approx((2 * 0.75 + EPS) * 8)
+    (found,) = deviations(near, near, half, precision=torch.float32, elsewhere=elsewhere)
+    assert found.limit == pytest.approx((2 * 0.5 + EPS) * 8)
+
+
 def gradient(found: float, *, true: float) -> Deviation:
     """Of a gradient whose reference is exact, beside an output that is right."""
     name = "gradient of keys"
     exact = {"output": TRUE, name: torch.full((2,), true, dtype=torch.float64)}
     near = {key: tensor.float() for key, tensor in exact.items()}
     given = {**near, name: torch.full((2,), found)}
-    return deviations(given, near, exact, precision=torch.float32)[1]
+    return deviations(given, near, exact, precision=torch.float32, elsewhere={})[1]
 
 
 def test_a_gradient_that_is_zero_but_for_rounding_has_the_norm_of_the_output_as_scale():
