@@ -7,7 +7,7 @@ from typing import NamedTuple, final
 import torch
 from torch import Tensor
 
-from andrea_exp.bench.agreement import Deviation, deviations
+from andrea_exp.bench.agreement import Deviation, deviations, shares
 from andrea_exp.bench.example import Example, Kernel
 from andrea_exp.bench.task import Task
 from andrea_exp.kernel.backend import Use
@@ -22,13 +22,24 @@ class Checked(NamedTuple):
 
 @final
 class Truth:
-    """The reference's results for one example, in its own precision and in float64."""
+    """The reference's results for one example, in its own precision and in float64.
 
-    def __init__(self, task: Task, use: Use, *, reference: Kernel) -> None:
+    Args:
+        task: that makes the example.
+        use: its sizes.
+        reference: the operation.
+        larger: the truth at larger sizes, if that is known.
+    """
+
+    def __init__(self, task: Task, use: Use, *, reference: Kernel, larger: "Truth | None") -> None:
         self.use = use
         self._example = task.example(use)
         self._reference = self._example.results(reference)
         self._true = self._example.exact().results(reference)
+        self._elsewhere: Mapping[str, float] = larger.shares if larger else {}
+        own = shares(self._reference, self._true)
+        self.shares = {name: max(own[name], self._elsewhere.get(name, 0.0)) for name in own}
+        """What the reference is off at most, here or at larger sizes, in units of the scale."""
 
     def check(self, kernel: Kernel) -> list[Checked]:
         """Every result of a backend beside it, and the inputs that the backend has changed."""
@@ -38,7 +49,8 @@ class Truth:
             self._example.results(kernel),
             self._reference,
             self._true,
-            products=torch.bfloat16 if self._example.autocast else None,
+            precision=self._example.precision,
+            elsewhere=self._elsewhere,
         )
         return [Checked(each, self.use) for each in found + _changed(self._example, before)]
 

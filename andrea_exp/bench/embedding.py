@@ -8,7 +8,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from andrea_exp.bench.example import Example, Kernel, Load, noise, size_bytes
-from andrea_exp.bench.task import Task
+from andrea_exp.bench.task import Task, halved
 from andrea_exp.kernel.backend import Use
 from andrea_exp.kernel.embedding.sinusoid import Sinusoid
 from andrea_exp.seeding import torch_generator
@@ -60,7 +60,7 @@ class EmbeddingTask(Task):
             given=given,
             call=call,
             upstream=upstream,
-            autocast=False,  # it has no products
+            autocast=halved(use),
             forward_load=Load(
                 size_bytes(ids, upstream, given.get("position rows"))
                 + len(drawn.unique()) * asked.token_width * table.element_size(),

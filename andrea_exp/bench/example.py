@@ -48,6 +48,12 @@ class Example:
         """The inputs whose gradients are asked for."""
         return {name: tensor for name, tensor in self.given.items() if tensor.requires_grad}
 
+    @property
+    def precision(self) -> torch.dtype:
+        """Of the computation: autocast halves products, and leaves the rest as it is."""
+        has_products = self.forward_load.flops is not None
+        return torch.bfloat16 if self.autocast and has_products else self.upstream.dtype
+
     def forward(self, kernel: Kernel) -> Tensor:
         """The output, with the graph that a backward needs."""
         device = self.upstream.device.type

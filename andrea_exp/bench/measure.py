@@ -51,8 +51,9 @@ def rows(task: Task, options: Mapping[str, BackendConfig], gauge: Gauge) -> list
     torch.compiler.reset()  # or what was compiled before would be made fit for sizes of any kind
     entrants = [Entrant(task, backend, name=name) for name, backend in options.items()]
     reference = options[REFERENCE].build()
+    truth = None
     for use in task.checked():
-        truth = Truth(task, use, reference=reference)
+        truth = Truth(task, use, reference=reference, larger=truth)
         for entrant in entrants:
             entrant.check(truth)
     example = task.example(task.use)

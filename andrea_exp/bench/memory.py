@@ -1,5 +1,6 @@
 """The most memory that a call needs at once, beyond what was there before."""
 
+import gc
 import json
 import os
 import tempfile
@@ -29,6 +30,7 @@ def _on_gpu(call: Callable[[], object], device: torch.device) -> int:
 def _on_cpu(call: Callable[[], object]) -> int:
     """The CPU's allocator keeps no peak, but the profiler sees each of its steps."""
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # it would tell its start and end on stderr
+    gc.collect()  # what goes during the call shall be of the call
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         kept = call()
     del kept

@@ -64,17 +64,17 @@ class Task(ABC):
     def checked(self) -> list[Use]:
         """The sizes at which backends are checked: full width and vocabulary, and few tokens.
 
-        One token; two sequences of an odd length; and two that are as long as CHECKED_NUMBERS
-        allows. There is no dropout, which no two backends draw alike.
+        Two sequences that are as long as CHECKED_NUMBERS allows; two of an odd length; one token.
+        There is no dropout, which no two backends draw alike.
         """
         whole = replace(self.use, batch=min(self.use.batch, 2), dropout=0.0)
         longest = whole.length
         while longest > 1 and self.intermediate(replace(whole, length=longest)) > CHECKED_NUMBERS:
             longest = longest // 2 + 1 if longest > 2 else 1
         sizes = [
-            replace(whole, batch=1, length=1),
-            replace(whole, length=min(ODD, longest)),
             replace(whole, length=longest),
+            replace(whole, length=min(ODD, longest)),
+            replace(whole, batch=1, length=1),
         ]
         return list(dict.fromkeys(sizes))
 

@@ -122,10 +122,10 @@ def test_backends_are_checked_at_one_token_an_odd_length_and_the_longest_that_is
 ):
     small = kind(tiny("model.dropout=0.1"))
     sizes = [(use.batch, use.length) for use in small.checked()]
-    assert sizes == [(1, 1), (2, T)]
+    assert sizes == [(2, T), (1, 1)]
     assert {use.dropout for use in small.checked()} == {0.0}
     large = kind(replace(tiny(), use=replace(small.use, batch=64, length=4096, vocab=50_257)))
-    one, odd, longest = large.checked()
+    longest, odd, one = large.checked()
     assert (one.length, odd.length) == (1, 63)
     assert longest.length > 63
     assert longest.length == 4096 or longest.length % 2

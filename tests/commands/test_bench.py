@@ -18,6 +18,7 @@ import andrea_exp
 from andrea_exp.bench import machine, measure
 from andrea_exp.bench.__main__ import main
 from andrea_exp.config.backends import backends
+from andrea_exp.kernel.triton_machine import INTERPRETER
 from andrea_exp.record.bench import Bench, Outcome, read_bench
 from tests.bench.given import TINY
 from tests.record.benches import bench
@@ -29,7 +30,8 @@ OPERATIONS = ["embedding", "attention", "cross_entropy"]
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As few rounds as there can be, and less to copy."""
+    """As few rounds as there can be, less to copy, and no kernel interpreted line by line."""
+    monkeypatch.delenv(INTERPRETER, raising=False)
     monkeypatch.setattr(measure, "BUDGET_MS", 0.0)
     monkeypatch.setattr(machine, "_COPIED_BYTES", 2**20)
 
@@ -110,7 +112,7 @@ def test_the_terminal_first_says_what_can_run_and_fits_into_80_columns(
     shown = capsys.readouterr().out
     lines = shown.splitlines()
     assert lines[0] == "What can run here"
-    assert re.search(r"^embedding +torch +runs as torch", shown, re.MULTILINE)
+    assert re.search(r"^(embedding)? +torch +runs as torch", shown, re.MULTILINE)
     assert shown.index("runs as torch") < shown.index("1 sequence: B 1, T 10, D 12, N 3, V 37")
     assert re.search(r"^ torch +forward +[\d.]+ ", shown, re.MULTILINE)
     assert max(map(len, lines)) <= 80

@@ -83,10 +83,19 @@ def assert_as_exact_as_torch(
     by_torch: list[Tensor],
     true: list[Tensor],
     *,
-    products: torch.dtype | None = None,
+    precision: torch.dtype | None = None,
 ) -> None:
-    """By the rule of `agreement`: an output and its gradients, torch's in the same precision."""
-    all_of = deviations(_named(found), _named(by_torch), _named(true), products=products)
+    """By the rule of `agreement`: an output and its gradients, torch's in the same precision.
+
+    That is the output's own, unless autocast makes products narrower.
+    """
+    all_of = deviations(
+        _named(found),
+        _named(by_torch),
+        _named(true),
+        precision=precision or found[0].dtype,
+        elsewhere={},
+    )
     wrong = [str(deviation) for deviation in all_of if not deviation.allowed]
     assert not wrong, "; ".join(wrong)
 

@@ -198,7 +198,7 @@ def test_autocast_halves_the_products_but_neither_losses_nor_gradients(name: str
         [found, *gradients],
         results(by_torch, given),
         results(naive(exact, targets(63)), exact),
-        products=torch.bfloat16,
+        precision=torch.bfloat16,
     )
 
 
