@@ -1,7 +1,9 @@
 """What holds for every test."""
 
+import importlib
 import os
 from collections.abc import Generator
+from importlib.util import find_spec
 
 import pytest
 
@@ -12,9 +14,10 @@ let_waiting_threads_sleep()  # test processes share the cores
 
 import torch  # noqa: E402 - reads the setting above when it is imported
 
-# Triton reads this when kernels are defined, whichever test does it first.
-if not torch.cuda.is_available():
+# Triton reads this when kernels are defined, and defines some when it is imported itself.
+if not torch.cuda.is_available() and find_spec("triton"):
     os.environ.setdefault("TRITON_INTERPRET", "1")
+    importlib.import_module("triton")
 
 # Sums are split by thread, so their last bits depend on how many there are.
 torch.set_num_threads(1)

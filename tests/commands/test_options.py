@@ -7,7 +7,9 @@ import pytest
 import torch
 
 import andrea_exp
+from andrea_exp.assemble import Run
 from andrea_exp.component import Refusal
+from andrea_exp.config.backends import unfit
 from andrea_exp.config.catalogue import groups
 from andrea_exp.config.frozen import recipe_hash
 from andrea_exp.config.request import request
@@ -60,6 +62,10 @@ def test_an_option_trains_for_two_steps(
 ) -> None:
     asked = request(words(group, option))
     assert asked.composed.choices[group] == option
+    if unfit(asked.config.recipe.kernel, Run(asked.config).use()):
+        with pytest.raises(Refusal, match="cannot run here"):
+            freeze_single(asked)
+        return
     recipe = recipe_hash(asked.composed.values)
     if recipe not in trained:
         run = tiny.train_request(asked)
