@@ -14,6 +14,8 @@ from andrea_exp.data.stream import BatchStream
 from andrea_exp.evaluate.chosen import named_pairs
 from andrea_exp.evaluate.ledger import ledger
 from andrea_exp.kernel.backend import Use
+from andrea_exp.kernel.base import Kernels
+from andrea_exp.kernel.uncomputed import uncomputed
 from andrea_exp.model.decoder import Decoder
 from andrea_exp.position.base import Position, Positions
 from andrea_exp.shapes import Sizes
@@ -77,14 +79,16 @@ class Run:
         Args:
             vocab: ids of the data; by default `known_vocab`, and the data are read where that
                 does not tell.
-            allocate: False leaves it without memory or values, for counting.
+            allocate: False leaves it without memory or values, for counting; then no kernel backend
+                is needed.
 
         Raises:
             Refusal: the parts do not fit together.
         """
         used = vocab or self.known_vocab() or self.load_data().vocab
         with torch.device("cpu" if allocate else "meta"):
-            model = self._assemble(used)
+            kernels = self.recipe.kernel.build() if allocate else uncomputed()
+            model = self._assemble(used, kernels)
         if not allocate:
             return model
         model.initialise(self.recipe.seed)  # by generators of the CPU: the same on every device
@@ -203,9 +207,8 @@ class Run:
         found = reasons(runtime) + unfit(recipe.kernel, self.use())
         return found + (compile_reasons(runtime) if recipe.model.compile else [])
 
-    def _assemble(self, used_vocab: int) -> Decoder:
+    def _assemble(self, used_vocab: int, kernels: Kernels) -> Decoder:
         recipe = self.recipe
-        kernels = recipe.kernel.build()
         sizes = _refusing(lambda: recipe.model.sizes(used_vocab=used_vocab))
         embedding = _refusing(
             lambda: recipe.embedding.build(sizes=sizes, kernel=kernels.embedding),

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import andrea_exp
 from andrea_exp.__main__ import main
 from andrea_exp.config.request import request
 from andrea_exp.kernel.triton_machine import INTERPRETER
@@ -13,7 +14,8 @@ from tests.commands import tiny
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU runs these for real")
 OPERATIONS = ("embedding", "attention", "cross_entropy")
 STEPS = ("trainer.max_steps=20", "trainer.log_every_steps=1", "data.batch_size=2")
-SCHEMES = ("learned", "sinusoidal position.computed=true", "alibi", "rope")
+TINY = (*tiny.SMALL, *tiny.QUICK, *tiny.RUNNING, *tiny.LEAN, "optimizer.schedule.warmup_steps=0")
+SCHEMES = ("learned", "sinusoidal position.computed=true output=untied", "alibi")
 Said = pytest.CaptureFixture[str]
 
 
@@ -47,11 +49,11 @@ def test_a_gpu_backend_without_a_gpu_is_one_message_and_status_two(
 @pytest.mark.usefixtures("place")
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_twenty_interpreted_steps_have_the_losses_of_the_reference(scheme: str) -> None:
-    words = [*tiny.WORDS, *STEPS, *f"position={scheme}".split()]
+    words = [*TINY, "data=grammar", *STEPS, *f"position={scheme}".split()]
     reference, interpreted = tiny.train(*words), tiny.train(*words, "kernel=triton")
     assert tiny.manifest(interpreted)["kernel"] == dict.fromkeys(OPERATIONS, "triton (interpreted)")
     found, expected = (
-        torch.tensor([row["loss_nats"] for row in tiny.metrics(run)], dtype=torch.float64)
+        torch.tensor([row["train_loss_nats"] for row in tiny.metrics(run)], dtype=torch.float64)
         for run in (interpreted, reference)
     )
     assert len(expected) == 20
@@ -59,6 +61,27 @@ def test_twenty_interpreted_steps_have_the_losses_of_the_reference(scheme: str) 
     allowed = 20 * torch.finfo(torch.float32).eps * expected.max()
     assert (found - expected).abs().max() <= allowed
     assert (expected[0] - expected[-1]).abs() > 1000 * allowed
+
+
+@pytest.mark.parametrize("bundle", ["triton", "cuda"])
+def test_what_a_backend_needs_is_not_imported_before_it_runs(bundle: str) -> None:
+    words = [*tiny.WORDS, f"kernel={bundle}"]
+    counted = f"""
+import sys
+import andrea_exp
+sys.modules |= dict.fromkeys(("triton", "cuda", "cuda.core", "cuda.bindings"))
+run = andrea_exp.compose(*{words!r})
+run.build_model(allocate=False)
+run.check(elsewhere=True)
+print("counted and checked")
+"""
+    assert tiny.python(counted) == "counted and checked"
+
+
+def test_a_model_without_memory_computes_nothing() -> None:
+    model = andrea_exp.compose(*tiny.WORDS).build_model(allocate=False)
+    with pytest.raises(TypeError, match="can only be counted"):
+        model(torch.zeros(1, 8, dtype=torch.int64, device="meta"))
 
 
 def test_a_bundle_can_be_mixed() -> None:

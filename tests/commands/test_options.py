@@ -43,7 +43,8 @@ def words(group: str, option: str) -> list[str]:
     if group == "data" and option in DATA:
         return [*TEXT[1:], chosen, *DATA[option]]
     rank = ["embedding.rank=5"] if chosen == "embedding=factorized" else []
-    return [*NOISE, chosen, *rank]
+    lean = tiny.LEAN if group.startswith("kernel") else ()
+    return [*NOISE, *lean, chosen, *rank]
 
 
 @pytest.fixture(scope="module")

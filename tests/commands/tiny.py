@@ -33,6 +33,17 @@ QUICK = (
 )
 WORDS = (*NOISE, *SMALL, *SHORT, *QUICK, *RUNNING)
 """D 16, 2 heads, 2 layers, T 8, V 11, 4 steps: half a second. Later words beat these."""
+LEAN = (
+    *("model.num_layers=1", "model.num_heads=1", "data.validation_tokens=100"),
+    *(
+        "evaluation.length_factors=[1]",
+        "evaluation.block_targets=16",
+        "evaluation.sliding_targets=8",
+    ),
+    *("evaluation.hidden_windows=2", "evaluation.order_windows=1"),
+    "evaluation.probe_every_steps=null",
+)
+"""Beside `WORDS`, for kernels that an interpreter runs: it takes a second for a step."""
 WARNED = ("model.num_layers=0", "position=rope")
 """What a walk warns of: nowhere to turn."""
 
