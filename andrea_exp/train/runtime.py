@@ -9,11 +9,14 @@ import sysconfig
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from andrea_exp.train.allocator import keep_freed_memory
 from andrea_exp.train.config import Device, RuntimeConfig
+
+_DETERMINISTIC: Any = torch.utils.deterministic  # a module with a property, which has no type
 
 
 def reasons(runtime: RuntimeConfig) -> list[str]:
@@ -102,12 +105,14 @@ def holds_to_determinism(device: Device) -> bool:
 def settings(runtime: RuntimeConfig) -> Generator[None]:
     """Threads, deterministic operations and a random state of one's own, all put back at the end.
 
-    On the CPU freed memory is kept from then on.
+    Memory that torch gives out is not filled with NaN, as deterministic operations would have it:
+    that takes time, and finds what tests find. On the CPU freed memory is kept from then on.
 
     On CUDA, cuBLAS reads its variable when first used, so what ran before can spoil it.
     """
     threads, enabled = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    filled = _DETERMINISTIC.fill_uninitialized_memory
     cuda = runtime.device is Device.cuda
     if cuda:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -117,9 +122,11 @@ def settings(runtime: RuntimeConfig) -> Generator[None]:
     torch.set_num_threads(resolve_threads(runtime))
     strict = holds_to_determinism(runtime.device)
     torch.use_deterministic_algorithms(mode=True, warn_only=not strict)
+    _DETERMINISTIC.fill_uninitialized_memory = False
     try:
         with torch.random.fork_rng(devices=[torch.cuda.current_device()] if cuda else []):
             yield
     finally:
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(mode=enabled, warn_only=warn_only)
+        _DETERMINISTIC.fill_uninitialized_memory = filled

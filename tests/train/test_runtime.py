@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import Any
 
 import pytest
 import torch
@@ -73,14 +74,22 @@ def test_the_processor_has_a_name_and_memory_a_size():
     assert 10 < peak_memory_mb(Device.cpu) < 1e6
 
 
+def fills() -> bool:
+    """Whether deterministic operations would find NaN in memory that nothing was written to."""
+    module: Any = torch.utils.deterministic
+    return module.fill_uninitialized_memory
+
+
 def test_settings_hold_inside_and_are_put_back():
     threads, state = torch.get_num_threads(), torch.get_rng_state()
     with settings(toy.runtime(threads=threads + 1)):
         assert torch.get_num_threads() == threads + 1
         assert torch.are_deterministic_algorithms_enabled()
+        assert not fills()
         torch.manual_seed(1)
     assert torch.get_num_threads() == threads
     assert not torch.are_deterministic_algorithms_enabled()
+    assert fills()
     assert torch.equal(torch.get_rng_state(), state)
 
 
