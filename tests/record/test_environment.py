@@ -170,8 +170,11 @@ def test_libraries_of_kernel_backends_are_named_and_other_extras_are_not(
             "submitit; extra == 'cluster'",
         ]
 
+    def version(name: str) -> str:
+        return f"{name} 1"
+
     monkeypatch.setattr(metadata, "requires", requires)
-    monkeypatch.setattr(metadata, "version", lambda _: "1.0")
+    monkeypatch.setattr(metadata, "version", version)
     found = packages()
     assert found.keys() >= {"torch", "triton", "liger-kernel", "cuda-core"}
     assert "submitit" not in found
