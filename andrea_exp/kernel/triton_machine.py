@@ -28,7 +28,7 @@ def reasons(use: Use) -> list[str]:
         ]
     if not torch.cuda.is_available():
         return ["torch finds no CUDA GPU"]
-    capability = torch.cuda.get_device_capability()
+    capability = torch.cuda.get_device_capability(use.device)
     if capability < _OLDEST:
         return [f"this GPU has compute capability {capability[0]}.{capability[1]}, below 8.0"]
     return []

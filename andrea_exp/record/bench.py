@@ -144,7 +144,7 @@ class Bench:
     overrides: list[str]
     platform: Platform
     packages: dict[str, str]
-    """Core dependency -> version."""
+    """Dependency, those of kernel backends among them -> version."""
     blocks: list[Block]
 
     @property

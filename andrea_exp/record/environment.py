@@ -20,6 +20,8 @@ LONGEST_PATCH = 1_000_000
 
 _GIT_TIMEOUT_S = 10
 _PACKAGE = "andrea_exp"
+_OF_KERNELS = "gpu"
+"""The extra that kernel backends need."""
 
 
 class Checkout(NamedTuple):
@@ -57,7 +59,10 @@ def checkout(directory: Path, *, conf: Path) -> Checkout | None:
 
 
 def packages() -> dict[str, str]:
-    """Core dependency -> installed version, this package included; what is absent is left out."""
+    """Dependency -> installed version, this package included; what is absent is left out.
+
+    Those of kernel backends are among them, and those of other extras are not.
+    """
     names = [_PACKAGE, *(_name(requirement) for requirement in _requirements())]
     found = {name: _version(name) for name in sorted(names)}
     return {name: version for name, version in found.items() if version is not None}
@@ -133,15 +138,22 @@ def _bounded(diff: str) -> str:
 
 
 def _requirements() -> list[str]:
-    """What the package always needs: by its metadata, or by its project file if not installed."""
+    """What decides results and speed: by the metadata, or by the project file if not installed."""
     try:
         stated = metadata.requires(_PACKAGE) or []
     except metadata.PackageNotFoundError:
-        project = Path(__file__).parents[2] / "pyproject.toml"
-        if not project.is_file():
+        path = Path(__file__).parents[2] / "pyproject.toml"
+        if not path.is_file():
             return []
-        return tomllib.loads(project.read_text(encoding="utf-8"))["project"]["dependencies"]
-    return [requirement for requirement in stated if not re.search(r";.*\bextra\b", requirement)]
+        project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+        return [*project["dependencies"], *project["optional-dependencies"][_OF_KERNELS]]
+    return [requirement for requirement in stated if _extra(requirement) in (None, _OF_KERNELS)]
+
+
+def _extra(requirement: str) -> str | None:
+    """The extra that a requirement belongs to; None of one that is always needed."""
+    found = re.search(r";.*\bextra\s*==\s*['\"]([\w-]+)['\"]", requirement)
+    return found and found[1]
 
 
 def _name(requirement: str) -> str:

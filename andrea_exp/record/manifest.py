@@ -112,7 +112,7 @@ class Manifest:
     git: Git | None
     """Null without git, or outside a checkout."""
     packages: dict[str, str] | None
-    """Core dependency -> version."""
+    """Dependency, those of kernel backends among them -> version."""
     platform: Platform | None
     device: str | None
     """Name of the processor that trained."""

@@ -91,7 +91,7 @@ def bench(**changes: Any) -> Bench:
         "recorded_at": "2026-01-02T03:04:05.000+00:00",
         "overrides": ["position=alibi"],
         "platform": Platform(system="Linux 6", machine="x86_64", python="3.11.7"),
-        "packages": {"torch": "2.13.0+cpu"},
+        "packages": {"torch": "2.13.0+cpu", "triton": "3.7.1", "numpy": "2.4.6"},
         "blocks": [block()],
     }
     return Bench(**{**values, **changes})

@@ -155,5 +155,30 @@ def test_core_dependencies_have_the_installed_versions() -> None:
     assert list(found) == sorted(found)
 
 
+@pytest.mark.parametrize("installed", [True, False])
+def test_libraries_of_kernel_backends_are_named_and_other_extras_are_not(
+    monkeypatch: pytest.MonkeyPatch, installed: bool
+) -> None:
+    def requires(name: str) -> list[str]:
+        if not installed:
+            raise metadata.PackageNotFoundError(name)
+        return [
+            "torch>=2.11",
+            "triton; (platform_system == 'Linux') and extra == 'gpu'",
+            'liger-kernel; extra == "gpu"',
+            "cuda-core[cu13]; extra == 'gpu'",
+            "submitit; extra == 'cluster'",
+        ]
+
+    def version(name: str) -> str:
+        return f"{name} 1"
+
+    monkeypatch.setattr(metadata, "requires", requires)
+    monkeypatch.setattr(metadata, "version", version)
+    found = packages()
+    assert found.keys() >= {"torch", "triton", "liger-kernel", "cuda-core"}
+    assert "submitit" not in found
+
+
 def test_the_platform_names_this_python() -> None:
     assert this_platform().python == platform.python_version()

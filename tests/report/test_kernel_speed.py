@@ -52,7 +52,7 @@ def test_the_caption_has_the_sizes_and_the_machine(folder: Path) -> None:
     assert "32 sequences: B 32, T 64, D 128, N 4, V 50,257, float32, biased." in text
     assert "Some Processor, 2 threads; copy 10.0 GB/s, product 0.100 TFLOP/s." in text
     assert "<code>python -m andrea_exp.bench position=alibi</code>" in text
-    assert "Python 3.11.7, torch 2.13.0+cpu" in text
+    assert "Python 3.11.7, torch 2.13.0+cpu, triton 3.7.1." in text
 
 
 def test_what_was_not_timed_stands_with_its_reasons(folder: Path) -> None:

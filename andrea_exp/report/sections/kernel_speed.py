@@ -13,6 +13,8 @@ from andrea_exp.report.table import Table
 from andrea_exp.report.timed import HEADS, LEGEND, cells, machine, sizes
 
 PROGRAM = ("python", "-m", "andrea_exp.bench")
+_LIBRARIES = ("triton", "liger-kernel", "cuda-core")
+"""Of kernel backends, beside torch."""
 
 
 def _html(table: Table) -> Markup:
@@ -54,7 +56,9 @@ def _file(file: BenchFile, *, number: int) -> Iterator[Markup]:
 
 
 def _versions(bench: Bench) -> str:
-    return f"Python {bench.platform.python}, torch {bench.packages.get('torch', MISSING)}"
+    told = [f"Python {bench.platform.python}", f"torch {bench.packages.get('torch', MISSING)}"]
+    told += [f"{name} {bench.packages[name]}" for name in _LIBRARIES if name in bench.packages]
+    return ", ".join(told)
 
 
 def _block(block: Block, *, key: str) -> Markup:
