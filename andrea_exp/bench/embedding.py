@@ -35,10 +35,11 @@ class EmbeddingTask(Task):
     def example(self, use: Use) -> Example:
         asked, shape = self.asked, (use.batch, use.length)
         draw = torch_generator(asked.seed, "bench/embedding")
-        frequency = 1 / torch.arange(1, use.vocab + 1, dtype=torch.float64)
-        drawn = torch.multinomial(
-            frequency, use.batch * use.length, replacement=True, generator=draw
-        )
+        # torch.multinomial has an end at 2^24 ids.
+        reached = (1 / torch.arange(1, use.vocab + 1, dtype=torch.float64)).cumsum(0)
+        where = torch.rand(use.batch * use.length, dtype=torch.float64, generator=draw)
+        drawn = torch.searchsorted(reached, where * reached[-1], right=True)
+        drawn.clamp_(max=use.vocab - 1)
         ids = drawn.view(shape).to(use.device)
         table = noise((use.vocab, asked.token_width), draw, device=use.device)
         upstream = noise((*shape, asked.token_width), draw, device=use.device)

@@ -9,6 +9,7 @@ from typing import Any
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
@@ -41,14 +42,29 @@ class Composed:
 
 @contextmanager
 def hydra_ready() -> Generator[None]:
-    """Hydra with `conf/` as its folder; its global state is cleared again at the end."""
+    """Hydra with `conf/` as its folder; its global state is at the end what it was before.
+
+    A sweep may be expanding around it, with a Hydra of its own.
+    """
     with (
+        _aside(),
         initialize_config_dir(
             config_dir=str(conf_directory()), job_name="andrea_exp", version_base="1.3"
         ),
         own_launchers(),
     ):
         yield
+
+
+@contextmanager
+def _aside() -> Generator[None]:
+    """Whatever Hydra is there is away in the block."""
+    there = GlobalHydra.instance()
+    around, there.hydra = there.hydra, None
+    try:
+        yield
+    finally:
+        GlobalHydra.instance().hydra = around
 
 
 @contextmanager

@@ -8,6 +8,8 @@ import torch
 from andrea_exp.kernel.backend import Use
 
 _OLDEST: Final = (8, 0)
+_NEEDED: Final = ("cuda.core", "cuda.bindings")
+"""Packages; cuda-core alone, without an extra for a version of CUDA, lacks the second."""
 _DTYPES: Final = (torch.float32, torch.bfloat16, torch.float64)
 
 
@@ -37,5 +39,7 @@ def _of_gpu(capability: tuple[int, int]) -> list[str]:
 
 
 def _installed() -> bool:
-    # A search for a module inside a package that is missing is an error, not an answer.
-    return find_spec("cuda") is not None and find_spec("cuda.core") is not None
+    try:
+        return all(find_spec(name) is not None for name in _NEEDED)
+    except ModuleNotFoundError:  # there is no `cuda`, or one that is no package
+        return False

@@ -1,17 +1,25 @@
 """Whether Triton can run here: on a GPU, or on the CPU by its interpreter."""
 
 import os
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import Final
 
 import torch
+from torch import Tensor
 
 from andrea_exp.kernel.backend import Use
 
 INTERPRETER: Final = "TRITON_INTERPRET"
 """Environment variable: 1 lets Triton's interpreter run kernels on the CPU, slowly. Triton reads it
 when kernels are defined, so it is set before the program starts."""
+_YES: Final = {"1", "true", "yes", "on", "y"}
+"""What Triton takes for a yes, in letters of any size."""
 _OLDEST: Final = (8, 0)
+_TURN: Final = threading.Lock()
+"""Of the interpreter, which keeps in one place for all threads which program it is in."""
 
 
 def reasons(use: Use) -> list[str]:
@@ -19,7 +27,8 @@ def reasons(use: Use) -> list[str]:
     if find_spec("triton") is None:
         return ["Triton is not installed (pip install 'andrea_exp[gpu]', on Linux)"]
     if interpreted():
-        asked = f"{INTERPRETER}=1 is set, and its interpreter computes on the CPU"
+        word = os.environ[INTERPRETER]
+        asked = f"{INTERPRETER}={word} is set, and its interpreter computes on the CPU"
         return [] if use.device.type == "cpu" else [f"{asked}, not on {use.device.type}"]
     if use.device.type != "cuda":
         return [
@@ -35,10 +44,17 @@ def reasons(use: Use) -> list[str]:
 
 
 def interpreted() -> bool:
-    """Whether kernels are interpreted."""
-    return os.environ.get(INTERPRETER) == "1"
+    """Whether kernels are interpreted, as Triton reads the variable."""
+    return os.environ.get(INTERPRETER, "").lower() in _YES
 
 
 def label(name: str) -> str:
     """A backend's name as a run records it."""
     return f"{name} (interpreted)" if interpreted() else name
+
+
+@contextmanager
+def launching(beside: Tensor) -> Generator[None]:
+    """To launch kernels in: on the GPU of this tensor, or one thread at a time if interpreted."""
+    with torch.cuda.device_of(beside), _TURN if interpreted() else nullcontext():
+        yield

@@ -15,6 +15,8 @@ SCHEMA: Final = 1
 """Version of the layout below; it grows when a field changes its meaning, comes or goes."""
 KIND: Final = "andrea_exp.bench"
 """By which a file of ours is known."""
+_MOST_DIGITS: Final = 18
+"""Of a whole number."""
 PATTERN: Final = "bench*.json"
 """Names of the files that a report looks for."""
 
@@ -182,6 +184,10 @@ class Bench:
                 f"{SCHEMA}; read it with the version that wrote it"
             )
         try:
+            json.dumps(content, allow_nan=False, ensure_ascii=False).encode()
+        except ValueError as error:
+            raise Refusal(f"{source}: a value could not be written again ({error})") from error
+        try:
             bench = _bench(content)
         except (KeyError, TypeError, AttributeError) as error:
             raise Refusal(f"{source}: a field does not have its layout ({error})") from error
@@ -238,10 +244,18 @@ def is_bench(path: Path) -> bool:
 
 def _content(text: str) -> dict[str, Any] | None:
     try:
-        content = json.loads(text)
+        content = json.loads(text, parse_int=_number)
     except (ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) and content.get("kind") == KIND else None
+
+
+def _number(digits: str) -> int | float:
+    """An int that a float can hold; a longer one is a float, which fits no field of whole numbers.
+
+    It is infinite where it is far too large.
+    """
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
 def _bench(content: dict[str, Any]) -> Bench:

@@ -70,6 +70,15 @@ def test_least_traffic_of_the_embedding():
     assert given.backward_load == Load(B * T * 8 + written + V * D * 4 + T * D * 4, None)
 
 
+def test_ids_follow_the_law_of_zipf_for_any_number_of_them(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delattr(torch, "multinomial")  # it takes no more than 2^24
+    task = EmbeddingTask(tiny("position=rope"))
+    given = task.example(replace(task.use, batch=1, length=20_000, vocab=4))
+    rows = {"token rows": torch.arange(4.0)[:, None]}
+    shares = torch.bincount(given.call(embed, rows).long().flatten(), minlength=4) / 20_000
+    assert torch.allclose(shares, torch.tensor([12.0, 6.0, 4.0, 3.0]) / 25, atol=0.02)
+
+
 def test_rows_that_do_not_train_get_no_gradient():
     assert [*example(EmbeddingTask, "position=sinusoidal").trained] == ["token rows"]
     assert "position rows" not in example(EmbeddingTask, "position=rope").given

@@ -45,6 +45,15 @@ def test_a_gpu_backend_without_a_gpu_is_one_message_and_status_two(
     assert tiny.files(place) == set()
 
 
+def test_a_sweep_over_one_that_cannot_run_is_refused_before_any_run_trains(
+    place: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(INTERPRETER, raising=False)
+    assert main(["-m", *tiny.WORDS, "kernel=torch,triton"]) == 2
+    assert "kernel/embedding=triton cannot run here: " in capsys.readouterr().err
+    assert not [path for path in tiny.files(place) if str(path).endswith("metrics.jsonl")]
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("place")
 @pytest.mark.parametrize("scheme", SCHEMES)

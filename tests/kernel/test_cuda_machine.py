@@ -29,13 +29,25 @@ def test_a_precision_that_no_kernel_has_is_one_more_reason(dtype: torch.dtype):
     assert f"not {dtype}" in found[1]
 
 
-def test_without_cuda_core_one_is_told_what_to_install():
-    code = """
-import sys, torch
-sys.modules["cuda"] = None  # as if it were not installed
+@pytest.mark.parametrize(
+    "missing",
+    [
+        'sys.modules["cuda"] = None',
+        'sys.modules["cuda"] = types.ModuleType("cuda")  # a file cuda.py of the user',
+        'sys.modules["cuda.bindings"] = None  # cuda-core without an extra',
+    ],
+)
+def test_without_a_part_of_cuda_core_one_is_told_what_to_install(missing: str):
+    code = f"""
+import sys, torch, types, importlib.machinery
 from andrea_exp.kernel.cuda_machine import reasons
 from tests.kernel.contract import some_use
+{missing}
+if sys.modules.get("cuda"):
+    sys.modules["cuda"].__spec__ = importlib.machinery.ModuleSpec("cuda", None)
 print(reasons(some_use(device=torch.device("cpu")))[0])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "cuda-core is not installed (pip install 'andrea_exp[gpu]')\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "cuda-core is not installed (pip install 'andrea_exp[gpu]')\n", (
+        done.stderr
+    )

@@ -90,6 +90,27 @@ def test_a_damaged_file_is_told_with_its_name(tmp_path: Path, damage: str) -> No
     assert str(tmp_path) not in file.reason
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("copy_gb_per_s", "NaN"),
+        ("copy_gb_per_s", "-Infinity"),
+        ("copy_gb_per_s", "1e999"),
+        ("copy_gb_per_s", "1" + "0" * 400),
+        ("vocab", "1" + "0" * 400),
+        ("vocab", "1" + "0" * 30),
+        ("label", '"\\ud800"'),
+    ],
+)
+def test_a_value_that_no_page_can_hold_is_refused(tmp_path: Path, key: str, value: str) -> None:
+    content = json.loads(bench().text())
+    content["blocks"][0][key] = "here"
+    path = written(tmp_path, json.dumps(content).replace('"here"', value))
+    with pytest.raises(Refusal, match=r"bench\.json"):
+        read_bench(path)
+    assert is_bench(path)  # so the next sitting may write over it
+
+
 def test_another_schema_is_told_with_both_numbers(tmp_path: Path) -> None:
     path = written(tmp_path, json.dumps({**json.loads(bench().text()), "schema": 7}))
     with pytest.raises(Refusal, match="has schema 7, this version of andrea_exp reads 1"):

@@ -77,7 +77,7 @@ def _launch(
     chosen = blocks(width=width, dtype=query.dtype)
     count = -(-length // chosen.block)
     rows = heads * count if kernel is kernels.bias_gradient_kernel else heads * batches
-    with torch.cuda.device_of(query):
+    with triton_machine.launching(query):
         kernel[(rows * count,)](
             *(tensor if tensor is None else (tensor, *tensor.stride()) for tensor in tensors),
             (batches, heads, length),

@@ -69,13 +69,14 @@ def _run(given: Given, *, upstream: Float[Tensor, " R"] | None) -> tuple[Any, ..
     # Liger-Kernel need not be installed where another backend is chosen.
     from liger_kernel.ops import fused_linear_cross_entropy as fused  # noqa: PLC0415
 
-    return fused.fused_linear_cross_entropy_forward(
-        given.features.contiguous(),
-        given.weight.contiguous(),
-        given.targets.contiguous(),
-        reduction="none",
-        accum_dtype=torch.float32,
-        token_grad_output=upstream,
-        compute_gradients=upstream is not None,
-        weight_requires_grad=True,
-    )
+    with triton_machine.launching(given.features):
+        return fused.fused_linear_cross_entropy_forward(
+            given.features.contiguous(),
+            given.weight.contiguous(),
+            given.targets.contiguous(),
+            reduction="none",
+            accum_dtype=torch.float32,
+            token_grad_output=upstream,
+            compute_gradients=upstream is not None,
+            weight_requires_grad=True,
+        )

@@ -14,9 +14,12 @@ def check_range(targets: Int64[Tensor, " R"], *, vocab: int) -> None:
     """Refuse targets outside 0..V-1; a compiled step leaves it to the gather of the logits.
 
     Raises:
+        TypeError: they are not int64.
         ValueError: on the CPU. A GPU stops at an assertion of its own, since the program would
             have to wait for it otherwise.
     """
+    if targets.dtype != torch.int64:  # kernels would read other numbers, and torch a mask
+        raise TypeError(f"targets must be int64, got {targets.dtype}")
     if torch.compiler.is_compiling() or targets.numel() == 0:
         return
     if targets.device.type != "cpu":

@@ -7,6 +7,7 @@ import triton.language as tl
 from jaxtyping import Float, Int64
 from torch import Tensor
 
+from andrea_exp.kernel import triton_machine
 from andrea_exp.kernel.cross_entropy.chunks import RowKernels
 from andrea_exp.kernel.cross_entropy.operator import exact
 
@@ -102,12 +103,13 @@ def constants(logits: Tensor):
 
 def _launch(kernel, logits: Tensor, targets: Tensor, of_rows: Tensor) -> None:
     rows, vocab = logits.shape
-    kernel[(rows,)](
-        logits,
-        targets,
-        of_rows,
-        vocab,
-        logits.stride(0),
-        num_warps=WARPS,
-        **constants(logits),
-    )
+    with triton_machine.launching(logits):
+        kernel[(rows,)](
+            logits,
+            targets,
+            of_rows,
+            vocab,
+            logits.stride(0),
+            num_warps=WARPS,
+            **constants(logits),
+        )

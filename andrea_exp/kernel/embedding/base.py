@@ -47,8 +47,11 @@ def check_range(ids: Int64[Tensor, "B T"], *, vocab: int) -> None:
     """Name the range of ids on the CPU; a GPU's own assertion stops a wrong id there.
 
     Raises:
+        TypeError: ids are not int64.
         ValueError: an id lies outside 0..vocab-1.
     """
+    if ids.dtype != torch.int64:  # kernels would read other numbers
+        raise TypeError(f"token ids must be int64, got {ids.dtype}")
     if ids.device.type != "cpu" or torch.compiler.is_compiling() or ids.numel() == 0:
         return
     low, high = (int(end) for end in torch.aminmax(ids))

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
+from andrea_exp.kernel import triton_machine
 from andrea_exp.kernel.embedding import triton_kernels as kernels
 from andrea_exp.kernel.embedding.occurrences import occurrences
 from andrea_exp.kernel.embedding.sinusoid import Sinusoid
@@ -125,8 +126,10 @@ def _launch(
     constants: Mapping[str, int],
     warps: int,
 ) -> None:
-    """Run a kernel on the GPU of its output, the first argument."""
-    with torch.cuda.device_of(arguments[0]):
+    """Run a kernel where its output is, the first argument."""
+    output = arguments[0]
+    assert isinstance(output, Tensor)
+    with triton_machine.launching(output):
         kernel[grid](*arguments, **constants, num_warps=warps)
 
 

@@ -143,6 +143,15 @@ def test_a_target_outside_the_table_is_refused_with_the_range(name: str, wrong: 
         operation(name, torch.float32)(*given, wanted)
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32])
+@every_backend
+def test_targets_of_another_type_are_refused(name: str, dtype: torch.dtype):
+    # As uint8 they would be a mask to torch, and kernels would read two int32 as one int64.
+    features, weight = inputs(VOCAB, dtype=torch.float32)
+    with pytest.raises(TypeError, match=f"targets must be int64, got {dtype}"):
+        operation(name, torch.float32)(features, weight, targets(VOCAB).to(dtype))
+
+
 @every_backend
 @pytest.mark.skipif(DEVICE.type != "cpu", reason="a GPU that stops at an assertion is lost")
 def test_a_compiled_step_gives_a_wrong_target_no_loss_either(name: str):

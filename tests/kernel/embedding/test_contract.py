@@ -297,6 +297,14 @@ def test_an_id_outside_the_table_is_refused_with_the_range(name: str, wrong: int
         built(name)(ids, torch.zeros(VOCAB, 8), None, multiplier=1.0)
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32])
+@every_backend
+def test_ids_of_another_type_are_refused(name: str, dtype: torch.dtype):
+    ids, table = torch.zeros(2, 3, dtype=dtype, device=DEVICE), torch.zeros(VOCAB, 8, device=DEVICE)
+    with pytest.raises(TypeError, match=f"token ids must be int64, got {dtype}"):
+        built(name)(ids, table, None, multiplier=1.0)
+
+
 def test_rows_of_sine_and_cosine_have_an_even_width():
     with pytest.raises(ValueError, match="even width, got 7"):
         formula(3, width=7)
