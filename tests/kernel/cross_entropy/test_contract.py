@@ -67,6 +67,7 @@ def test_no_backend_is_less_exact_than_torch(name: str, rows: int, dtype: torch.
         results(compute(*given, wanted), given),
         results(losses(*given, wanted), given),
         results(naive(exact, wanted), exact),
+        precision=dtype,
     )
 
 
@@ -122,6 +123,18 @@ def test_a_table_may_have_any_number_of_rows(name: str, vocab: int, dtype: torch
         results(compute(*given, wanted), given),
         results(losses(*given, wanted), given),
         results(naive(exact, wanted), exact),
+        precision=dtype,
+    )
+
+
+@every_backend
+def test_sums_over_thousands_of_ids_are_as_exact(name: str):
+    compute, exact = operation(name, torch.float32), inputs(63, vocab=2048, width=64)
+    given = inputs(63, vocab=2048, width=64, dtype=torch.float32)
+    assert_as_exact_as_torch(
+        results(compute(*given, targets(63)), given),
+        results(losses(*given, targets(63)), given),
+        results(naive(exact, targets(63)), exact),
     )
 
 
