@@ -102,7 +102,7 @@ def finish(command: Callable[[], int]) -> int:
     _open_standard_streams()
     try:
         with stoppable():
-            status = command()
+            status = _unlike_rich(command)
             sys.stdout.flush()
             return status
     except Refusal as refusal:
@@ -119,6 +119,16 @@ def finish(command: Callable[[], int]) -> int:
         if isinstance(error, BrokenPipeError):  # whoever read it has left
             return DONE
         return _said(f"what it prints cannot be written: {error.strerror}", FAILED)
+
+
+def _unlike_rich(command: Callable[[], int]) -> int:
+    """The command; rich would exit with 1 where a reader has left."""
+    try:
+        return command()
+    except SystemExit as leave:
+        if isinstance(leave.__context__, BrokenPipeError):
+            raise leave.__context__ from None
+        raise
 
 
 def _said(message: str, status: int) -> int:

@@ -11,8 +11,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from rich.console import Console
 
-from andrea_exp.command import Preempted, finish, stoppable
+from andrea_exp.command import DONE, Preempted, finish, stoppable
 from andrea_exp.component import Refusal
 from andrea_exp.disk import DiskFull
 
@@ -160,3 +161,16 @@ def test_closed_streams_lead_nowhere_and_never_into_a_file(tmp_path: Path, close
     )
     assert done.returncode == 0
     assert (tmp_path / "file").read_text() == "True '' False"
+
+
+def test_a_reader_who_leaves_a_rich_console_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as nobody:
+        monkeypatch.setattr(sys, "stdout", nobody)
+
+        def command() -> int:
+            Console().print("a word")
+            return 5
+
+        assert finish(command) == DONE

@@ -8,6 +8,9 @@ import torch
 from torch import Tensor
 
 import andrea_exp
+
+pytest.importorskip("cuda.core")
+
 from andrea_exp.component import Refusal
 from andrea_exp.data.cache import VARIABLE
 from andrea_exp.kernel import cuda_machine, cuda_program

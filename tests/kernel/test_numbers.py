@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
+pytest.importorskip("cuda.core")
+
 from andrea_exp.kernel import cuda_machine
 from andrea_exp.kernel.cuda_program import Program
 from andrea_exp.kernel.launcher import Launcher

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
+pytest.importorskip("triton")
+
 from andrea_exp.kernel import triton_machine
 from andrea_exp.kernel.embedding.triton import TritonConfig
 from andrea_exp.kernel.embedding.triton_launch import (
