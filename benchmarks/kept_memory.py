@@ -41,7 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         ratios.append(without / kept)
         print(
             f"round {number}: {without:.1f} ms and {peak_without:.0f} MB without, "
-            f"{kept:.1f} ms and {peak_kept:.0f} MB with; {ratios[-1]:.2f} times as fast"
+            f"{kept:.1f} ms and {peak_kept:.0f} MB with; {ratios[-1]:.2f} times as fast",
+            flush=True,
         )
     low, high = min(ratios), max(ratios)
     print(f"median {statistics.median(ratios):.2f} times as fast, {low:.2f} to {high:.2f}")

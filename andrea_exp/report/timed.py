@@ -9,8 +9,9 @@ LEGEND = (
     "Medians over rounds in which every backend is called once; both: forward and backward in one "
     "go. ratio: to torch in the same round. "
     "copy: least traffic, as a share of what a copy in memory moves here; product: operations, as "
-    "a share of a large matrix product's; either can pass 100% where caches hold everything. MB: "
-    "peak of torch's allocator beyond the inputs."
+    "a share of a large matrix product's; either can pass 100% where caches hold everything, or "
+    "where these two were measured while other programs ran. MB: peak of torch's allocator beyond "
+    "the inputs."
 )
 
 
