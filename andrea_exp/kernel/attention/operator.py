@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from andrea_exp.kernel.attention.base import AttentionOp
+from andrea_exp.kernel.precision import as_autocast, exact
 
 _GIVEN: Final = "Tensor query, Tensor key, Tensor value, Tensor? bias"
 _LEFT: Final = "Tensor output, Tensor lse"
@@ -114,7 +115,7 @@ def operator(name: str, *, forward: Forward, backward: Backward) -> AttentionOp:
     ) -> Float[Tensor, "B N T H"]:
         if dropout:
             raise ValueError(f"kernel/attention={name} drops no weights; dropout is {dropout}")
-        vectors = [_autocast(tensor) for tensor in (query, key, value)]
+        vectors = [as_autocast(tensor) for tensor in (query, key, value)]
         return forward_operator(*vectors, bias, causal=causal)[0]
 
     return attend
@@ -122,8 +123,8 @@ def operator(name: str, *, forward: Forward, backward: Backward) -> AttentionOp:
 
 def empty(query: Float[Tensor, "B N T H"]) -> Left:
     """Memory for what forward leaves; `lse` is float32, or float64 where the queries are."""
-    exact = torch.promote_types(query.dtype, torch.float32)
-    return Left(output=_empty_vectors(query), lse=query.new_empty(query.shape[:3], dtype=exact))
+    lse = query.new_empty(query.shape[:3], dtype=exact(query.dtype))
+    return Left(output=_empty_vectors(query), lse=lse)
 
 
 def empty_gradients(given: Given, *, of_bias: bool) -> list[Tensor]:
@@ -137,11 +138,3 @@ def empty_gradients(given: Given, *, of_bias: bool) -> list[Tensor]:
 def _empty_vectors(like: Float[Tensor, "B N T H"]) -> Float[Tensor, "B N T H"]:
     """In the order (B, T, N, H), since a model joins the heads of each token."""
     return like.new_empty(like.transpose(1, 2).shape).transpose(1, 2)
-
-
-def _autocast(tensor: Tensor) -> Tensor:
-    """In the precision of autocast, where that is on; it leaves float64 alone."""
-    device = tensor.device.type
-    if tensor.dtype == torch.float64 or not torch.is_autocast_enabled(device):
-        return tensor
-    return tensor.to(torch.get_autocast_dtype(device))

@@ -15,8 +15,9 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from andrea_exp.kernel.cross_entropy.base import CrossEntropyOp
-from andrea_exp.kernel.cross_entropy.operator import Given, exact, operator
+from andrea_exp.kernel.cross_entropy.operator import Given, operator
 from andrea_exp.kernel.cross_entropy.targets import check_range
+from andrea_exp.kernel.precision import exact
 
 
 class RowKernels(NamedTuple):

@@ -8,8 +8,8 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from andrea_exp.kernel.cross_entropy.chunks import RowKernels
-from andrea_exp.kernel.cross_entropy.operator import exact
 from andrea_exp.kernel.launcher import WARP, Launcher
+from andrea_exp.kernel.precision import exact
 
 SOURCE: Final = Path(__file__).with_name("cross_entropy.cu")
 _SUFFIXES: Final = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float64: "f64"}

@@ -14,9 +14,9 @@ from andrea_exp.component import at_least
 from andrea_exp.kernel.backend import Use
 from andrea_exp.kernel.cross_entropy.base import CrossEntropyKernelConfig, CrossEntropyOp
 from andrea_exp.kernel.cross_entropy.chunks import chunk_rows
-from andrea_exp.kernel.cross_entropy.operator import exact
 from andrea_exp.kernel.cross_entropy.targets import check_range
 from andrea_exp.kernel.cross_entropy.torch_rows import ROWS
+from andrea_exp.kernel.precision import exact
 
 _NAME: Final = "andrea_exp::in_place_cross_entropy"
 _SPENT: Final = (

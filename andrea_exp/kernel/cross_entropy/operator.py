@@ -7,6 +7,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from andrea_exp.kernel.cross_entropy.base import CrossEntropyOp
+from andrea_exp.kernel.precision import as_autocast, exact
 
 _GIVEN: Final = "Tensor features, Tensor weight, Tensor targets"
 
@@ -35,11 +36,6 @@ class Gradients(Protocol):
     ) -> tuple[Float[Tensor, "R E"], Float[Tensor, "V E"]]:
         """Those of features and weight, contiguous; `upstream` is the gradient of each loss."""
         ...
-
-
-def exact(dtype: torch.dtype) -> torch.dtype:
-    """The precision of losses, and of sums over rows and over ids, for products of this dtype."""
-    return torch.promote_types(dtype, torch.float32)
 
 
 def operator(name: str, *, losses: Losses, gradients: Gradients) -> CrossEntropyOp:
@@ -84,15 +80,6 @@ def operator(name: str, *, losses: Losses, gradients: Gradients) -> CrossEntropy
         weight: Float[Tensor, "V E"],
         targets: Int64[Tensor, " R"],
     ) -> Float[Tensor, " R"]:
-        return forward(_cast_as_linear(features), _cast_as_linear(weight), targets)
+        return forward(as_autocast(features), as_autocast(weight), targets)
 
     return apply
-
-
-def _cast_as_linear(operand: Tensor) -> Tensor:
-    """An operand in the precision that autocast asks of a matrix product; float64 stays float64."""
-    device = operand.device.type
-    asked = torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
-    if not asked or operand.dtype == torch.float64:
-        return operand
-    return operand.to(torch.get_autocast_dtype(device))

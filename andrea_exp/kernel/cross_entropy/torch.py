@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import final
 
-import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int64
 from torch import Tensor
@@ -12,6 +11,7 @@ from typing_extensions import override
 from andrea_exp.kernel.backend import Use
 from andrea_exp.kernel.cross_entropy.base import CrossEntropyKernelConfig, CrossEntropyOp
 from andrea_exp.kernel.cross_entropy.targets import NO_ID, check_range
+from andrea_exp.kernel.precision import exact
 
 
 @final
@@ -40,5 +40,6 @@ def losses(
     """Loss of each target in nats; the softmax is float32 whatever the product's precision."""
     check_range(targets, vocab=len(weight))
     logits = F.linear(features, weight)
-    exact = torch.promote_types(logits.dtype, torch.float32)
-    return F.cross_entropy(logits.to(exact), targets, reduction="none", ignore_index=NO_ID)
+    return F.cross_entropy(
+        logits.to(exact(logits.dtype)), targets, reduction="none", ignore_index=NO_ID
+    )

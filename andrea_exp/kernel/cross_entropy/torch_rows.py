@@ -6,7 +6,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from andrea_exp.kernel.cross_entropy.chunks import RowKernels
-from andrea_exp.kernel.cross_entropy.operator import exact
+from andrea_exp.kernel.precision import exact
 
 
 def losses(logits: Float[Tensor, "C V"], targets: Int64[Tensor, " C"]) -> Float[Tensor, " C"]:

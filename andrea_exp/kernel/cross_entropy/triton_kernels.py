@@ -9,7 +9,7 @@ from torch import Tensor
 
 from andrea_exp.kernel import triton_machine
 from andrea_exp.kernel.cross_entropy.chunks import RowKernels
-from andrea_exp.kernel.cross_entropy.operator import exact
+from andrea_exp.kernel.precision import exact
 
 WARPS = 8
 """Of a program."""

@@ -12,6 +12,7 @@ from torch import Tensor
 from andrea_exp.kernel.embedding.occurrences import occurrences
 from andrea_exp.kernel.embedding.sinusoid import Sinusoid
 from andrea_exp.kernel.launcher import Launcher
+from andrea_exp.kernel.precision import exact
 
 SOURCE: Final = Path(__file__).with_name("embedding.cu")
 SEQUENCES: Final = 4
@@ -72,8 +73,7 @@ class CudaKernels:
         flat = ids.contiguous().flatten()
         order, starts = occurrences(flat, vocab=vocab)
         above, tiles = upstream.contiguous(), places // TILE
-        exact = torch.promote_types(upstream.dtype, torch.float32)
-        sums = upstream.new_empty(tiles, width, dtype=exact)
+        sums = upstream.new_empty(tiles, width, dtype=exact(upstream.dtype))
         if tiles:
             self._launch(
                 "sum_tiles",

@@ -12,6 +12,7 @@ from andrea_exp.kernel import triton_machine
 from andrea_exp.kernel.embedding import triton_kernels as kernels
 from andrea_exp.kernel.embedding.occurrences import occurrences
 from andrea_exp.kernel.embedding.sinusoid import Sinusoid
+from andrea_exp.kernel.precision import exact
 
 SEQUENCES: Final = 4
 """Sequences that share what one program adds to their vectors."""
@@ -97,8 +98,7 @@ def table_gradient(
     flat = ids.contiguous().flatten()
     order, starts = occurrences(flat, vocab=vocab)
     above = upstream.contiguous()
-    exact = torch.promote_types(upstream.dtype, torch.float32)
-    sums = upstream.new_empty(places // TILE, width, dtype=exact)
+    sums = upstream.new_empty(places // TILE, width, dtype=exact(upstream.dtype))
     constants = {"TILE": TILE, "FEATURES": block.features}
     if len(sums):
         _launch(

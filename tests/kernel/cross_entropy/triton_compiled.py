@@ -13,7 +13,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from andrea_exp.kernel.cross_entropy import triton_kernels
-from andrea_exp.kernel.cross_entropy.operator import exact
+from andrea_exp.kernel.precision import exact
 
 ARCHITECTURES = (80, 90, 100)
 TYPES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float64: "fp64", torch.int64: "i64"}
