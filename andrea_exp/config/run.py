@@ -96,7 +96,7 @@ class Running(Config):
             raise ValueError("seeds must name those that the claims were written for, got []")
         if not self.name or self.name[0] in ".-" or set(self.name) & set("/\\\0"):
             raise ValueError(
-                "name must be a folder's name without a slash and a leading dot or dash, "
+                "name must be a folder's name without a slash or a leading dot or dash, "
                 f"got {self.name!r}"
             )
         if len(self.name.encode()) > 100:
