@@ -40,12 +40,6 @@ def test_the_report_of_many_runs_is_measured_whole_and_by_section() -> None:
 
 
 @pytest.mark.slow
-def test_kept_memory_is_measured_in_turn_with_memory_that_is_given_back() -> None:
-    told = printed("kept_memory.py", "--rounds", "1", "data=noise", "data.vocab=257")
-    assert re.search(r"^median [\d.]+ times as fast, [\d.]+ to [\d.]+$", told, re.MULTILINE)
-
-
-@pytest.mark.slow
 def test_training_steps_of_several_compositions_are_compared_in_turn() -> None:
     small = ("data=noise", "data.vocab=37", "data.batch_size=2", "model.d_model=16")
     told = printed_by(

@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 
-from andrea_exp.train.allocator import keep_freed_memory
 from andrea_exp.train.config import Device, RuntimeConfig
 
 _DETERMINISTIC: Any = torch.utils.deterministic  # a module with a property, which has no type
@@ -106,7 +105,7 @@ def settings(runtime: RuntimeConfig) -> Generator[None]:
     """Threads, deterministic operations and a random state of one's own, all put back at the end.
 
     Memory that torch gives out is not filled with NaN, as deterministic operations would have it:
-    that takes time, and finds what tests find. On the CPU freed memory is kept from then on.
+    that takes time, and finds what tests find.
 
     On CUDA, cuBLAS reads its variable when first used, so what ran before can spoil it.
     """
@@ -117,8 +116,6 @@ def settings(runtime: RuntimeConfig) -> Generator[None]:
     if cuda:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.cuda.reset_peak_memory_stats()
-    else:
-        keep_freed_memory()
     torch.set_num_threads(resolve_threads(runtime))
     strict = holds_to_determinism(runtime.device)
     torch.use_deterministic_algorithms(mode=True, warn_only=not strict)
