@@ -2,9 +2,9 @@
 
 from typing import Any, Final, NamedTuple, Protocol
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.library import custom_op
 
 from andrea_exp.kernel.attention.base import AttentionOp
 from andrea_exp.kernel.precision import as_autocast, exact
@@ -79,11 +79,11 @@ def operator(name: str, *, forward: Forward, backward: Backward) -> AttentionOp:
     def fake_gradients(*tensors: Any, causal: bool, of_bias: bool) -> list[Tensor]:  # noqa: ARG001
         return empty_gradients(Given(*tensors[:4]), of_bias=of_bias)
 
-    forward_operator = torch.library.custom_op(
+    forward_operator = custom_op(
         space, run, mutates_args=(), schema=f"({_GIVEN}, *, bool causal) -> (Tensor, Tensor)"
     )
     forward_operator.register_fake(fake)
-    backward_operator = torch.library.custom_op(
+    backward_operator = custom_op(
         f"{space}_backward",
         gradients,
         mutates_args=(),

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int64
 from torch import Tensor
+from torch.library import custom_op
 from typing_extensions import override
 
 from andrea_exp.component import at_least
@@ -70,13 +71,13 @@ class _OfLogits(Protocol):
 def _operator() -> _OfLogits:
     """Losses from logits, which nothing else may use."""
 
-    @torch.library.custom_op(_NAME, mutates_args=())
+    @custom_op(_NAME, mutates_args=())
     def forward(logits: Tensor, targets: Tensor, *, rows: int) -> Tensor:
         check_range(targets, vocab=logits.shape[1])
         parts = zip(logits.split(rows), targets.split(rows), strict=True)
         return torch.cat([ROWS.losses(*part) for part in parts])
 
-    @torch.library.custom_op(f"{_NAME}_gradient_", mutates_args=["logits"])
+    @custom_op(f"{_NAME}_gradient_", mutates_args=["logits"])
     def gradient_(logits: Tensor, targets: Tensor, upstream: Tensor, *, rows: int) -> None:
         tensors = (logits, targets, upstream)
         for part in zip(*(tensor.split(rows) for tensor in tensors), strict=True):

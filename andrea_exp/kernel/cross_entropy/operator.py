@@ -2,9 +2,9 @@
 
 from typing import Any, Final, NamedTuple, Protocol
 
-import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
+from torch.library import custom_op
 
 from andrea_exp.kernel.cross_entropy.base import CrossEntropyOp
 from andrea_exp.kernel.precision import as_autocast, exact
@@ -46,11 +46,11 @@ def operator(name: str, *, losses: Losses, gradients: Gradients) -> CrossEntropy
     """
     space = f"andrea_exp::{name}_cross_entropy"
 
-    @torch.library.custom_op(space, mutates_args=(), schema=f"({_GIVEN}) -> Tensor")
+    @custom_op(space, mutates_args=(), schema=f"({_GIVEN}) -> Tensor")
     def forward(*given: Tensor) -> Tensor:
         return losses(Given(*given))
 
-    @torch.library.custom_op(
+    @custom_op(
         f"{space}_backward",
         mutates_args=(),
         schema=f"({_GIVEN}, Tensor upstream) -> (Tensor, Tensor)",

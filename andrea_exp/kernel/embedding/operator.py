@@ -2,9 +2,9 @@
 
 from typing import Any, Protocol
 
-import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
+from torch.library import custom_op
 
 from andrea_exp.kernel.embedding.base import EmbeddingOp, check_range
 from andrea_exp.kernel.embedding.sinusoid import Sinusoid
@@ -50,7 +50,7 @@ def operator(name: str, *, gather: Gather, table_gradient: TableGradient) -> Emb
     """
     space = f"andrea_exp::{name}_embedding"
 
-    @torch.library.custom_op(
+    @custom_op(
         space,
         mutates_args=(),
         schema="(Tensor ids, Tensor table, Tensor? rows, Tensor? index, *, "
@@ -64,7 +64,7 @@ def operator(name: str, *, gather: Gather, table_gradient: TableGradient) -> Emb
             rows = Sinusoid(index=index, width=width, base=base, multiplier=amplitude)
         return gather(ids, table, rows, multiplier=multiplier)
 
-    @torch.library.custom_op(
+    @custom_op(
         f"{space}_table_gradient",
         mutates_args=(),
         schema="(Tensor ids, Tensor upstream, *, SymInt vocab, float multiplier) -> Tensor",
